@@ -1,0 +1,27 @@
+import { defineConfig } from 'vitest/config'
+
+const src = (name: string, file = 'index') => new URL(`./packages/${name}/src/${file}.ts`, import.meta.url).pathname
+
+export default defineConfig({
+  resolve: {
+    // Tests run against the sources; what is built and packed has tests of its own.
+    alias: [
+      { find: /^@fairlead\/core\/testing$/, replacement: src('core', 'testing/index') },
+      { find: /^@fairlead\/core\/plain$/, replacement: src('core', 'plain') },
+      { find: /^@fairlead\/(\w+)$/, replacement: new URL('./packages/$1/src/index.ts', import.meta.url).pathname },
+    ],
+  },
+  test: {
+    include: [
+      'packages/*/src/**/*.test.ts',
+      'fixtures/**/*.test.ts',
+      'runtime-tests/**/*.test.ts',
+      'docs/**/*.test.ts',
+      'examples/*/**/*.test.ts',
+    ],
+    exclude: ['**/node_modules/**', '**/dist/**'],
+    dangerouslyIgnoreUnhandledErrors: false,
+    pool: 'forks',
+    testTimeout: 20_000,
+  },
+})
