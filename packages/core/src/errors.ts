@@ -1,4 +1,4 @@
-// McpError, and every error that the transport itself answers with: code, status and text, in one place.
+// McpError, and the error codes on the wire.
 import type { Json } from './server.ts'
 
 /** JSON-RPC 2.0 and MCP error codes that the transport uses. */

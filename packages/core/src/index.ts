@@ -1,4 +1,6 @@
 export { McpError } from './errors.ts'
+export { memoryStore } from './memory-store.ts'
+export type { Auth, Observer, OnError, TransportOptions } from './options.ts'
 export type { ProtocolVersion } from './protocol.ts'
 export type * from './server.ts'
 export {
@@ -17,3 +19,4 @@ export {
   type Subscription,
   type Why,
 } from './store.ts'
+export { createTransport, type Stats, type Transport } from './transport.ts'

@@ -85,3 +85,14 @@ export const META = {
 
 /** The extension of SEP-2663. */
 export const TASKS_EXTENSION = 'io.modelcontextprotocol/tasks'
+
+/** A server's own description, as far as a revision knows its fields (P-22). */
+export function infoFor<T extends { name: string; version: string; title?: string }>(
+  info: T,
+  version: ProtocolVersion,
+): Partial<T> {
+  const { icons, titles } = REVISIONS[version]
+  if (icons) return info
+  const { name, version: own, title } = info
+  return { name, version: own, ...(titles && title !== undefined ? { title } : {}) } as Partial<T>
+}

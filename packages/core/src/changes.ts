@@ -1,0 +1,196 @@
+// Change notifications: published once for the fleet, and served from there to the connections that want them.
+import { nanoid } from 'nanoid'
+import type { Node } from './node.ts'
+import type { ListKind, Notify } from './server.ts'
+import type { Entry, Subscription, Why } from './store.ts'
+
+/** The topic that every node follows. */
+const EVENTS_TOPIC = 'events'
+/** Entries that are read in one step. */
+const PAGE = 1000
+/** Changes that wait for a store that is away. */
+const KEPT = 1000
+const RETRY_MS = 1000
+
+export interface Change {
+  kind: ListKind | 'resource'
+  uri?: string
+}
+
+/** A change, and its last place in `events`. */
+export interface Placed {
+  change: Change
+  place: number
+}
+
+/** A connection that wants to hear of changes. */
+export interface Listener {
+  /** Kinds of listings, and URIs as `resource <uri>`. */
+  readonly wants: ReadonlySet<string>
+  /** What has changed at one place in `events`. */
+  changed(changes: readonly Change[], place: number): void
+}
+
+export interface Changes {
+  readonly notify: Notify
+  /** Where this node is in `events`; follows it from now on. */
+  place(): Promise<number>
+  /** From the node's place on. Call `place()` first. Returns the place. */
+  listen(listener: Listener): number
+  /** Tells the index of new wants. */
+  update(listener: Listener, wants: ReadonlySet<string>): void
+  unlisten(listener: Listener): void
+  /** What came after `after` and up to `upTo`, of what is wanted, each once, by place; all of it if some is lost. */
+  since(after: number, upTo: number, wants: ReadonlySet<string>): Promise<Placed[]>
+  close(): Promise<void>
+}
+
+export function wantOf({ kind, uri }: Change): string {
+  return kind === 'resource' ? `resource ${uri}` : kind
+}
+
+function changeOf(want: string): Change {
+  return want.startsWith('resource ') ? { kind: 'resource', uri: want.slice(9) } : { kind: want as ListKind }
+}
+
+export function createChanges(node: Node): Changes {
+  const { store, settings } = node
+  const index = new Map<string, Set<Listener>>()
+  const unsent = new Map<string, { change: Change; token: string }>()
+  let retrying = false
+  let following: Promise<Subscription> | undefined
+  let at = 0
+
+  function follow(): Promise<Subscription> {
+    following ??= start().catch((error) => {
+      following = undefined
+      throw error
+    })
+    return following
+  }
+
+  async function start(): Promise<Subscription> {
+    await node.fleet.join()
+    const subscription = await store.bus.subscribe(EVENTS_TOPIC, { ttlMs: 2 * settings.leaseMs }, serve)
+    at = Math.max(at, subscription.place)
+    node.fleet.onUpkeep(() => subscription.renew())
+    return subscription
+  }
+
+  function serve(entries: Entry[], why: Why): void {
+    const last = entries.at(-1)?.n
+    if (last !== undefined) at = Math.max(at, last)
+    if (why === 'gap') {
+      // Changes are idempotent: a spurious one is harmless, a lost one is a stale client.
+      const everyone = new Set([...index.values()].flatMap((set) => [...set]))
+      for (const listener of everyone) tell(listener, [...listener.wants].map(changeOf), at)
+      return
+    }
+    for (const { n, text } of entries) {
+      const change = JSON.parse(text) as Change
+      for (const listener of [...(index.get(wantOf(change)) ?? [])]) tell(listener, [change], n)
+    }
+  }
+
+  function tell(listener: Listener, changed: readonly Change[], place: number): void {
+    try {
+      listener.changed(changed, place)
+    } catch (error) {
+      node.report(error, 'notify')
+    }
+  }
+
+  function enter(listener: Listener, wants: Iterable<string>): void {
+    for (const want of wants) {
+      const set = index.get(want)
+      if (set) set.add(listener)
+      else index.set(want, new Set([listener]))
+    }
+  }
+
+  function strike(listener: Listener, wants: Iterable<string>): void {
+    for (const want of wants) {
+      const set = index.get(want)
+      if (set?.delete(listener) && set.size === 0) index.delete(want)
+    }
+  }
+
+  /** Resolves when it is published; a change that the store can't take now goes out later, once. */
+  async function publish(change: Change): Promise<void> {
+    const token = nanoid()
+    try {
+      await store.bus.publish(EVENTS_TOPIC, JSON.stringify(change), { token })
+    } catch (error) {
+      if (unsent.size < KEPT) unsent.set(wantOf(change), { change, token })
+      if (!retrying) {
+        retrying = true
+        node.timers.after(RETRY_MS, () => void retry())
+      }
+      throw error
+    }
+  }
+
+  async function retry(): Promise<void> {
+    retrying = false
+    for (const [want, { change, token }] of [...unsent]) {
+      unsent.delete(want)
+      try {
+        await store.bus.publish(EVENTS_TOPIC, JSON.stringify(change), { token })
+      } catch {
+        unsent.set(want, { change, token })
+        if (!retrying) {
+          retrying = true
+          node.timers.after(RETRY_MS, () => void retry())
+        }
+        return
+      }
+    }
+  }
+
+  return {
+    notify: {
+      toolsChanged: () => publish({ kind: 'tools' }),
+      promptsChanged: () => publish({ kind: 'prompts' }),
+      resourcesChanged: () => publish({ kind: 'resources' }),
+      resourceUpdated: (uri) => publish({ kind: 'resource', uri }),
+    },
+    async place() {
+      await follow()
+      return at
+    },
+    listen(listener) {
+      enter(listener, listener.wants)
+      return at
+    },
+    update(listener, wants) {
+      strike(listener, listener.wants)
+      enter(listener, wants)
+    },
+    unlisten(listener) {
+      strike(listener, listener.wants)
+    },
+    async since(after, upTo, wants) {
+      const found = new Map<string, Placed>()
+      for (let from = after; from < upTo; ) {
+        const { entries, gap } = await store.bus.read(EVENTS_TOPIC, from, PAGE)
+        if (gap) return [...wants].map((want) => ({ change: changeOf(want), place: upTo }))
+        for (const { n, text } of entries) {
+          if (n > upTo) break
+          const change = JSON.parse(text) as Change
+          const want = wantOf(change)
+          if (!wants.has(want)) continue
+          found.delete(want)
+          found.set(want, { change, place: n })
+        }
+        const last = entries.at(-1)
+        if (!last) break
+        from = last.n
+      }
+      return [...found.values()]
+    },
+    async close() {
+      const subscription = await following?.catch(() => undefined)
+      await subscription?.stop()
+    },
+  }
+}

@@ -1,0 +1,138 @@
+// Makes a handler's ctx: what belongs to the call itself is here; asks go to its era.
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Call } from './calls.ts'
+import { notificationText } from './jsonrpc.ts'
+import type {
+  Awaitable,
+  Content,
+  Context,
+  Elicited,
+  Json,
+  LogLevel,
+  Notify,
+  Principal,
+  SamplingMessage,
+  Session,
+} from './server.ts'
+
+/** What a call asks of its client, in the way of its era. */
+export interface Asks {
+  elicit(call: Call, key: string, ask: ElicitForm | ElicitLink): Promise<Elicited<unknown>>
+  sample(call: Call, key: string, params: SampleParams): Promise<{ role: string; content: Content; model: string }>
+  roots(call: Call, key: string): Promise<readonly { uri: string; name?: string }[]>
+  once<T extends Json | void>(call: Call, key: string, fn: () => Awaitable<T>): Promise<T>
+  startTask(call: Call): Promise<void>
+  closeStream(call: Call, retryMs: number | undefined): Promise<void>
+}
+
+export interface ElicitForm {
+  message: string
+  schema: StandardSchemaV1<unknown, Record<string, unknown>>
+}
+export interface ElicitLink {
+  message: string
+  url: string
+}
+export interface SampleParams {
+  messages: SamplingMessage[]
+  maxTokens: number
+  systemPrompt?: string
+}
+
+const LEVELS: readonly LogLevel[] = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency']
+
+export function isLogLevel(value: unknown): value is LogLevel {
+  return LEVELS.includes(value as LogLevel)
+}
+
+export class CallContext implements Context {
+  readonly #call: Call
+  #progress = Number.NEGATIVE_INFINITY
+
+  constructor(call: Call) {
+    this.#call = call
+  }
+
+  get context(): unknown {
+    return this.#call.context
+  }
+  get signal(): AbortSignal {
+    return this.#call.signal
+  }
+  get request(): Request {
+    return this.#call.exchange.request()
+  }
+  get era(): 'legacy' | 'modern' {
+    return this.#call.wire.era
+  }
+  get protocolVersion(): Context['protocolVersion'] {
+    return this.#call.version
+  }
+  get client(): Context['client'] {
+    return this.#call.client
+  }
+  get principal(): Principal | undefined {
+    return this.#call.principal
+  }
+  get session(): Session | undefined {
+    return this.#call.session
+  }
+  get notify(): Notify {
+    return this.#call.node.notify
+  }
+
+  /** Strictly increasing, and only to a client that gave a token (E-15). */
+  async progress(progress: number, total?: number, message?: string): Promise<void> {
+    const { params } = this.#call.message
+    const token = (params?._meta as { progressToken?: unknown } | undefined)?.progressToken
+    if (token === undefined || !(progress > this.#progress)) return
+    this.#progress = progress
+    this.#call.answer.message(
+      notificationText('notifications/progress', { progressToken: token, progress, total, message }),
+    )
+  }
+
+  async log(level: LogLevel, data: Json): Promise<void> {
+    const { logLevel, answer } = this.#call
+    if (logLevel === undefined || LEVELS.indexOf(level) < LEVELS.indexOf(logLevel)) return
+    answer.message(notificationText('notifications/message', { level, data }))
+  }
+
+  elicit<S extends StandardSchemaV1<unknown, Record<string, unknown>>>(
+    key: string,
+    form: { message: string; schema: S },
+  ): Promise<Elicited<StandardSchemaV1.InferOutput<S>>>
+  elicit(key: string, link: ElicitLink): Promise<Elicited<undefined>>
+  elicit(key: string, ask: ElicitForm | ElicitLink): Promise<Elicited<never>> {
+    return this.#call.wire.asks.elicit(this.#call, key, ask) as Promise<Elicited<never>>
+  }
+  sample(key: string, params: SampleParams): Promise<{ role: string; content: Content; model: string }> {
+    return this.#call.wire.asks.sample(this.#call, key, params)
+  }
+  roots(key = 'roots'): Promise<readonly { uri: string; name?: string }[]> {
+    return this.#call.wire.asks.roots(this.#call, key)
+  }
+  once<T extends Json | void>(key: string, fn: () => Awaitable<T>): Promise<T> {
+    return this.#call.wire.asks.once(this.#call, key, fn)
+  }
+  startTask(): Promise<void> {
+    return this.#call.wire.asks.startTask(this.#call)
+  }
+  closeStream(options?: { retryMs?: number }): Promise<void> {
+    return this.#call.wire.asks.closeStream(this.#call, options?.retryMs)
+  }
+}
+
+async function notYet(what: string): Promise<never> {
+  throw new Error(`ctx.${what} is not yet there in this version of Fairlead`)
+}
+
+/** For what an era does not do yet. */
+export const NO_ASKS: Asks = {
+  elicit: () => notYet('elicit'),
+  sample: () => notYet('sample'),
+  roots: () => notYet('roots'),
+  once: () => notYet('once'),
+  startTask: () => notYet('startTask'),
+  closeStream: () => notYet('closeStream'),
+}

@@ -1,0 +1,57 @@
+// R28: a session is told when the listings are not those that it knows, as after a deploy.
+import { notificationText } from '../jsonrpc.ts'
+import type { Node } from '../node.ts'
+import type { ListKind } from '../server.ts'
+import type { SessionRecord, SessionRef, Sessions } from './session.ts'
+import type { Standalone } from './standalone.ts'
+
+/** A session is told at most this often, so that a rolling deploy with two kinds of nodes does not tell at every request. */
+const TELL_MS = 30_000
+const KINDS: readonly ListKind[] = ['tools', 'prompts', 'resources']
+/** Fingerprints that this node has had; beyond that it may tell once too often. */
+const SEEN = 1000
+
+export interface Listings {
+  /** At each request of a session: no store call unless something differs, and then behind the request. */
+  compare(ref: SessionRef, record: SessionRecord, method: string): void
+}
+
+export function createListings({ server, store, report }: Node, sessions: Sessions, standalone: Standalone): Listings {
+  /** Whoever knows one of these has heard of the change from `events`: this node has published it. */
+  const seen = new Set<string>()
+
+  async function tell(
+    ref: SessionRef,
+    known: SessionRecord,
+    method: string,
+    changed: ListKind[],
+    now: Record<string, string>,
+  ): Promise<void> {
+    const untold = changed.filter((kind) => !seen.has(known.listings?.[kind] ?? '') && method !== `${kind}/list`)
+    let won = false
+    await sessions.update(ref, (record) => {
+      won = KINDS.every((kind) => record.listings?.[kind] === known.listings?.[kind])
+      if (!won) return undefined
+      return { ...record, listings: now, ...(untold.length > 0 ? { toldAt: store.now() } : {}) }
+    })
+    if (!won) return
+    for (const kind of untold) await standalone.send(ref, notificationText(`notifications/${kind}/list_changed`))
+  }
+
+  return {
+    compare(ref, record, method) {
+      const { fingerprints } = server.describe(record.version)
+      let changed: ListKind[] | undefined
+      for (const kind of KINDS) {
+        if (record.listings?.[kind] === fingerprints[kind]) continue
+        changed ??= []
+        changed.push(kind)
+      }
+      if (seen.size > SEEN) seen.clear()
+      for (const kind of KINDS) seen.add(fingerprints[kind])
+      if (!changed) return
+      if (record.toldAt !== undefined && store.now() - record.toldAt < TELL_MS) return
+      tell(ref, record, method, changed, fingerprints).catch((error) => report(error, 'listings', method, ref.id))
+    },
+  }
+}

@@ -1,0 +1,212 @@
+// 2026-07-28: no handshake and no session; every request brings its version and capabilities along.
+import { Answer, type Outlet } from '../answer.ts'
+import { Call, type Wire } from '../calls.ts'
+import { Connection } from '../connection.ts'
+import { isLogLevel, NO_ASKS } from '../context.ts'
+import { dispatch, missingCapabilities, missingScopes } from '../dispatch.ts'
+import type { EraHandler, EraRow } from '../eras.ts'
+import { CODE } from '../errors.ts'
+import { ACCEPTED, type Arrival, type Exchange, type Reply, refuse } from '../exchange.ts'
+import { isObject, type JsonRpcNotification, type JsonRpcRequest, type Params, toJson } from '../jsonrpc.ts'
+import type { Node } from '../node.ts'
+import { HEADER, isVersion, META, type ProtocolVersion, REVISIONS } from '../protocol.ts'
+import type { Refusal } from '../refusals.ts'
+import * as REFUSE from '../refusals.ts'
+import type { Context, Result, Route } from '../server.ts'
+import { frame, SSE_HEADERS } from '../sse.ts'
+import { checkMirrored, checkParams } from './headers.ts'
+
+export const modern: EraRow = {
+  name: 'modern',
+  /** A message is modern by its own `_meta`; by its version header if it is not the legacy handshake (Q-05, S44). */
+  claims(parsed, exchange) {
+    if (parsed.kind === 'request' || parsed.kind === 'notification') {
+      const { method, params } = parsed.message
+      if (isObject(params?._meta) && META.protocolVersion in params._meta) return true
+      if (method === 'initialize') return false
+    }
+    const header = exchange.header(HEADER.version)
+    return isVersion(header) && REVISIONS[header].era === 'modern'
+  },
+  create: createModern,
+}
+
+/** The methods whose results a client may cache, so that they must say for how long (H-03). */
+const CACHEABLE = new Set([
+  'server/discover',
+  'tools/list',
+  'prompts/list',
+  'resources/list',
+  'resources/templates/list',
+  'resources/read',
+])
+const UNCACHED = { ttlMs: 0, cacheScope: 'private' }
+
+function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHandler {
+  const { server, settings } = node
+  const serverMeta = { [META.serverInfo]: server.info }
+  const envelope = `"resultType":"complete","_meta":${toJson(serverMeta)}}`
+
+  const wire: Wire = {
+    era: 'modern',
+    result(method, result) {
+      const isBare = result.resultType === undefined && result._meta === undefined
+      if (isBare && (result.ttlMs !== undefined || !CACHEABLE.has(method))) {
+        const text = toJson(result)
+        return text === '{}' ? `{${envelope}` : `${text.slice(0, -1)},${envelope}`
+      }
+      return toJson({
+        ...(CACHEABLE.has(method) ? UNCACHED : {}),
+        ...result,
+        resultType: result.resultType ?? 'complete',
+        _meta: { ...serverMeta, ...(result._meta as object | undefined) },
+      })
+    },
+    errorStatus: (code) => (code === CODE.missingCapability ? 400 : 200),
+    asks: NO_ASKS,
+  }
+
+  /** Everything that must hold before a request is dispatched, in the order of Q-04. */
+  function check(
+    exchange: Exchange,
+    { method, params }: JsonRpcRequest,
+    route: Route | undefined,
+  ): Refusal | undefined {
+    return (
+      checkVersion(exchange, params) ??
+      checkMirrored(exchange, method, params, true) ??
+      (route?.paramHeaders && checkParams(exchange, params, route.paramHeaders)) ??
+      checkMeta(params?._meta as Params) ??
+      (route ? undefined : REFUSE.method(method, method === 'initialize' ? settings.versions : undefined))
+    )
+  }
+
+  function checkVersion(exchange: Exchange, params: Params | undefined): Refusal | undefined {
+    const meta = params?._meta
+    const version = isObject(meta) ? meta[META.protocolVersion] : undefined
+    if (typeof version !== 'string') return REFUSE.missingMeta(META.protocolVersion)
+    const header = exchange.header(HEADER.version)
+    if (header === undefined) return REFUSE.noVersionHeader(settings.versions)
+    if (header !== version)
+      return REFUSE.header('the header MCP-Protocol-Version must equal the version in params._meta')
+    return versions.includes(version as ProtocolVersion) ? undefined : REFUSE.version(version, settings.versions)
+  }
+
+  function checkMeta(meta: Params): Refusal | undefined {
+    if (!isObject(meta[META.clientCapabilities])) return REFUSE.missingMeta(META.clientCapabilities)
+    const level = meta[META.logLevel]
+    if (level === undefined || isLogLevel(level)) return undefined
+    return { status: 400, code: CODE.invalidParams, message: `${META.logLevel} must be a log level` }
+  }
+
+  function request(message: JsonRpcRequest, { exchange, principal, forms }: Arrival): Reply | Promise<Reply> {
+    const { id, method, params } = message
+    const version = exchange.header(HEADER.version) as ProtocolVersion
+    const discovers = method === 'server/discover'
+    const route = discovers
+      ? OWN_ROUTE
+      : server.route(method, params ?? {}, isVersion(version) ? version : versions[0]!)
+    const refusal = check(exchange, message, route)
+    if (refusal) return refuse(refusal, id)
+
+    const call: Call = new Call(node, wire, version, message, exchange, new Answer(node, forms, () => outlet(call)))
+    const meta = params!._meta as Params
+    call.client = clientOf(meta)
+    call.principal = principal
+    call.logLevel = meta[META.logLevel] as Call['logLevel']
+    const unscoped = missingScopes(call, route!)
+    if (unscoped) return unscoped
+    const incapable = missingCapabilities(call, route!)
+    if (incapable) return refuse(incapable, id)
+
+    node.calls.add(call, undefined)
+    // In this era a disconnect is the cancel, on JSON answers too (G-21, Q-30).
+    exchange.onDisconnect(() => call.cancel(new DOMException('the client has disconnected', 'AbortError')))
+    if (!discovers) return dispatch(call)
+    call.returned(discover(version))
+    return call.answer.reply()
+  }
+
+  function outlet(call: Call): Outlet {
+    const connection = new Connection(node, () =>
+      call.cancel(new DOMException('the client has disconnected', 'AbortError')),
+    )
+    return {
+      reply: { status: 200, headers: SSE_HEADERS, body: connection },
+      message: (json) => connection.write(frame(json)),
+      end(json) {
+        if (json !== undefined) connection.write(frame(json))
+        connection.end()
+      },
+    }
+  }
+
+  function discover(version: ProtocolVersion): Result {
+    const { capabilities, instructions } = server.describe(version)
+    return {
+      supportedVersions: settings.versions,
+      capabilities: deliverable(capabilities),
+      ...(instructions === undefined ? {} : { instructions }),
+    }
+  }
+
+  function notification({ method, params }: JsonRpcNotification, exchange: Exchange): Reply {
+    const refusal =
+      (isObject(params?._meta) && exchange.header(HEADER.version) !== undefined
+        ? checkVersion(exchange, params)
+        : undefined) ?? checkMirrored(exchange, method, params, false)
+    return refusal ? refuse(refusal) : ACCEPTED
+  }
+
+  return {
+    verbs: [],
+    sessions: 0,
+    post(parsed, arrival) {
+      switch (parsed.kind) {
+        case 'request':
+          return request(parsed.message, arrival)
+        case 'notification':
+          return notification(parsed.message, arrival.exchange)
+        case 'response':
+          return refuse(REFUSE.response)
+        case 'batch':
+          return refuse(REFUSE.batch)
+        case 'invalid':
+          return refuse(REFUSE.message(parsed.code, parsed.text), parsed.id)
+      }
+    },
+    verb: () => refuse(REFUSE.verb('POST')),
+    decline(parsed, exchange) {
+      const header = exchange.header(HEADER.version)
+      const id = parsed.kind === 'request' ? parsed.message.id : undefined
+      return header === undefined
+        ? refuse(REFUSE.noVersionHeader(settings.versions), id)
+        : refuse(REFUSE.version(header, settings.versions), id)
+    },
+    session: async () => undefined,
+    drain: () => {},
+    close: async () => {},
+  }
+}
+
+const OWN_ROUTE: Route = {}
+
+/** What is declared must be delivered: until there is `subscriptions/listen`, changes are not. */
+function deliverable(capabilities: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(capabilities).map(([name, value]) => {
+      if (!isObject(value)) return [name, value]
+      const { listChanged: _, subscribe: __, ...rest } = value
+      return [name, rest]
+    }),
+  )
+}
+
+/** `clientInfo` is for display alone and never refused (Q-34). */
+function clientOf(meta: Params): Context['client'] {
+  const info = meta[META.clientInfo]
+  const capabilities = meta[META.clientCapabilities] as Params
+  return isObject(info) && typeof info.name === 'string' && typeof info.version === 'string'
+    ? { info: info as { name: string; version: string }, capabilities }
+    : { capabilities }
+}
