@@ -12,10 +12,18 @@ import type { Context, LogLevel, Principal, Result, Session } from './server.ts'
 export interface Wire {
   readonly era: 'legacy' | 'modern'
   /** The JSON text of a result, with what this era adds to it or leaves out. */
-  result(method: string, result: Result): string
+  result(call: Call, result: Result): string
   /** Only for an error that comes before anything was sent. */
   errorStatus(code: number): number
   readonly asks: Asks
+}
+
+/** What a call has become that is a task: its handler's doings go there. */
+export interface TaskRun {
+  readonly asks: Asks
+  progress(progress: number, total?: number, message?: string): Promise<void>
+  returned(result: Result): void
+  failed(error: unknown): void
 }
 
 const NOBODY: Context['client'] = { capabilities: {} }
@@ -36,10 +44,13 @@ export class Call {
   context: unknown
   /** Log messages below it are not sent; undefined: none are. */
   logLevel: LogLevel | undefined
+  /** Set when the call has become a task. */
+  task: TaskRun | undefined
   /** Its place in the table of calls. */
   key: string | undefined
   #controller: AbortController | undefined
   #cancelled: { reason: unknown } | undefined
+  #suspended: { outcome: (() => void) | undefined } | undefined
   #whenOver: (() => void) | undefined
   readonly #started: number
 
@@ -82,6 +93,12 @@ export class Call {
     this.#controller?.abort(reason)
   }
 
+  /** Stops the handler of a task. */
+  abort(reason: unknown): void {
+    this.#cancelled = { reason }
+    this.#controller?.abort(reason)
+  }
+
   /** Stops the handler and answers with an error. */
   fail(error: McpError): void {
     if (this.answer.ended) return
@@ -90,14 +107,34 @@ export class Call {
     this.#controller?.abort(error)
   }
 
+  /** The call is about to be answered by something else than its handler: what that returns is kept back. */
+  suspend(): void {
+    this.#suspended ??= { outcome: undefined }
+  }
+
+  /** It is the handler's again. */
+  unsuspend(): void {
+    const outcome = this.#suspended?.outcome
+    this.#suspended = undefined
+    outcome?.()
+  }
+
   /** The handler has returned. */
   returned(result: Result): void {
+    if (this.task) this.task.returned(result)
+    else if (this.#suspended) this.#suspended.outcome = () => this.returned(result)
+    else this.respond(result)
+  }
+
+  /** Answers with a result, whatever the handler does. */
+  respond(result: Result): void {
     if (this.answer.ended) return
     let text: string
     try {
       if (!isObject(result)) throw new TypeError(`${this.message.method} returned no result object`)
-      text = resultText(this.message.id, this.wire.result(this.message.method, result))
+      text = resultText(this.message.id, this.wire.result(this, result))
     } catch (error) {
+      this.unsuspend()
       this.failed(error)
       return
     }
@@ -107,6 +144,14 @@ export class Call {
 
   /** The handler has thrown: the text of anything but a McpError stays here. */
   failed(error: unknown): void {
+    if (this.task) {
+      this.task.failed(error)
+      return
+    }
+    if (this.#suspended && !this.answer.ended) {
+      this.#suspended.outcome = () => this.failed(error)
+      return
+    }
     if (this.answer.ended) {
       if (error !== this.#cancelled?.reason && !isAbort(error)) this.node.report(error, 'call', this.message.method)
       return

@@ -2,7 +2,7 @@
 import { nanoid } from 'nanoid'
 import type { Node } from './node.ts'
 import type { ListKind, Notify } from './server.ts'
-import type { Entry, Subscription, Why } from './store.ts'
+import type { Entry, Key, Subscription, Why } from './store.ts'
 
 /** The topic that every node follows. */
 const EVENTS_TOPIC = 'events'
@@ -11,9 +11,21 @@ const PAGE = 1000
 /** Changes that wait for a store that is away. */
 const KEPT = 1000
 const RETRY_MS = 1000
+const LISTINGS: readonly ListKind[] = ['tools', 'prompts', 'resources']
+/** The listings that the fleet was told of last, and some before them. */
+const LISTINGS_KEY: Key = { tag: 'listings', name: 'fingerprints' }
+const LISTINGS_MS = 30 * 86_400_000
+
+const PAST = 24
+
+interface Told {
+  now: string[]
+  past: string[]
+}
 
 export interface Change {
-  kind: ListKind | 'resource'
+  kind: ListKind | 'resource' | 'task'
+  /** Of the resource; or the id of the task. */
   uri?: string
 }
 
@@ -25,7 +37,7 @@ export interface Placed {
 
 /** A connection that wants to hear of changes. */
 export interface Listener {
-  /** Kinds of listings, and URIs as `resource <uri>`. */
+  /** As `wantOf` says. */
   readonly wants: ReadonlySet<string>
   /** What has changed at one place in `events`. */
   changed(changes: readonly Change[], place: number): void
@@ -33,12 +45,13 @@ export interface Listener {
 
 export interface Changes {
   readonly notify: Notify
+  publish(change: Change): Promise<void>
+  /** Fingerprints of listings whose change was published: who knows one of them has heard, or will. Call `place()` first. */
+  readonly superseded: ReadonlySet<string>
   /** Where this node is in `events`; follows it from now on. */
   place(): Promise<number>
   /** From the node's place on. Call `place()` first. Returns the place. */
   listen(listener: Listener): number
-  /** Tells the index of new wants. */
-  update(listener: Listener, wants: ReadonlySet<string>): void
   unlisten(listener: Listener): void
   /** What came after `after` and up to `upTo`, of what is wanted, each once, by place; all of it if some is lost. */
   since(after: number, upTo: number, wants: ReadonlySet<string>): Promise<Placed[]>
@@ -46,16 +59,20 @@ export interface Changes {
 }
 
 export function wantOf({ kind, uri }: Change): string {
-  return kind === 'resource' ? `resource ${uri}` : kind
+  return uri === undefined ? kind : `${kind} ${uri}`
 }
 
 function changeOf(want: string): Change {
-  return want.startsWith('resource ') ? { kind: 'resource', uri: want.slice(9) } : { kind: want as ListKind }
+  const space = want.indexOf(' ')
+  return space === -1
+    ? { kind: want as ListKind }
+    : { kind: want.slice(0, space) as 'resource' | 'task', uri: want.slice(space + 1) }
 }
 
 export function createChanges(node: Node): Changes {
   const { store, settings } = node
   const index = new Map<string, Set<Listener>>()
+  const superseded = new Set<string>()
   const unsent = new Map<string, { change: Change; token: string }>()
   let retrying = false
   let following: Promise<Subscription> | undefined
@@ -74,7 +91,26 @@ export function createChanges(node: Node): Changes {
     const subscription = await store.bus.subscribe(EVENTS_TOPIC, { ttlMs: 2 * settings.leaseMs }, serve)
     at = Math.max(at, subscription.place)
     node.fleet.onUpkeep(() => subscription.renew())
+    await announce()
     return subscription
+  }
+
+  /** A deploy with other listings is told to the listeners of all nodes, by the first node that has them (R28). */
+  async function announce(): Promise<void> {
+    const { fingerprints } = node.server.describe(settings.versions[0]!)
+    const now = LISTINGS.map((kind) => fingerprints[kind])
+    const first = JSON.stringify({ now, past: [] } satisfies Told)
+    const text =
+      (await store.kv.get(LISTINGS_KEY, LISTINGS_MS)) ?? (await store.kv.add(LISTINGS_KEY, first, LISTINGS_MS))
+    if (text === undefined) return
+    const told = JSON.parse(text) as Told
+    const changed = LISTINGS.filter((_, i) => told.now[i] !== now[i])
+    const past = [...told.now.filter((print, i) => print !== now[i]), ...told.past].slice(0, PAST)
+    for (const print of past) superseded.add(print)
+    if (changed.length === 0) return
+    const next = JSON.stringify({ now, past } satisfies Told)
+    if (!(await store.kv.swap(LISTINGS_KEY, text, next, LISTINGS_MS))) return
+    for (const kind of changed) await publish({ kind })
   }
 
   function serve(entries: Entry[], why: Why): void {
@@ -148,6 +184,8 @@ export function createChanges(node: Node): Changes {
   }
 
   return {
+    publish,
+    superseded,
     notify: {
       toolsChanged: () => publish({ kind: 'tools' }),
       promptsChanged: () => publish({ kind: 'prompts' }),
@@ -161,10 +199,6 @@ export function createChanges(node: Node): Changes {
     listen(listener) {
       enter(listener, listener.wants)
       return at
-    },
-    update(listener, wants) {
-      strike(listener, listener.wants)
-      enter(listener, wants)
     },
     unlisten(listener) {
       strike(listener, listener.wants)

@@ -10,6 +10,7 @@ export class Connection implements Stream {
   #sink: Sink | undefined
   /** What was written before the head was sent. */
   #waiting: string[] = []
+  #whenOpened: (() => void) | undefined
   #ended = false
   #keepAlive: Timer | undefined
 
@@ -26,14 +27,16 @@ export class Connection implements Stream {
     return !this.#ended
   }
 
-  write(frame: string): void {
+  /** `taken` is called when nothing waits for the client any more. */
+  write(frame: string, taken?: () => void): void {
     if (this.#ended) return
     const sink = this.#sink
     if (!sink) {
       this.#waiting.push(frame)
+      this.#whenOpened = taken ?? this.#whenOpened
       return
     }
-    sink.write(frame)
+    sink.write(frame, taken)
     if (sink.pending > this.#node.settings.streams.maxBytes) this.#overflow()
   }
 
@@ -47,8 +50,9 @@ export class Connection implements Stream {
   /** The adapter has sent the head. */
   opened(sink: Sink): void {
     this.#sink = sink
-    for (const frame of this.#waiting) sink.write(frame)
+    if (this.#waiting.length > 0) sink.write(this.#waiting.join(''), this.#whenOpened)
     this.#waiting = []
+    this.#whenOpened = undefined
     if (this.#ended) sink.end()
   }
 
@@ -78,7 +82,8 @@ export class Connection implements Stream {
     if (keepAliveMs === 0) return
     this.#keepAlive = this.#node.timers.after(keepAliveMs, () => {
       if (this.#ended) return
-      this.write(COMMENT)
+      // Where bytes wait, the connection is not quiet.
+      if (!this.#sink?.pending) this.write(COMMENT)
       if (!this.#ended) this.#rearm()
     })
   }

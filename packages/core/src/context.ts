@@ -53,6 +53,10 @@ export class CallContext implements Context {
     this.#call = call
   }
 
+  get #asks(): Asks {
+    return this.#call.task?.asks ?? this.#call.wire.asks
+  }
+
   get context(): unknown {
     return this.#call.context
   }
@@ -83,9 +87,11 @@ export class CallContext implements Context {
 
   /** Strictly increasing, and only to a client that gave a token (E-15). */
   async progress(progress: number, total?: number, message?: string): Promise<void> {
+    if (!(progress > this.#progress)) return
+    if (this.#call.task) return this.#call.task.progress(progress, total, message)
     const { params } = this.#call.message
     const token = (params?._meta as { progressToken?: unknown } | undefined)?.progressToken
-    if (token === undefined || !(progress > this.#progress)) return
+    if (token === undefined) return
     this.#progress = progress
     this.#call.answer.message(
       notificationText('notifications/progress', { progressToken: token, progress, total, message }),
@@ -93,8 +99,9 @@ export class CallContext implements Context {
   }
 
   async log(level: LogLevel, data: Json): Promise<void> {
-    const { logLevel, answer } = this.#call
-    if (logLevel === undefined || LEVELS.indexOf(level) < LEVELS.indexOf(logLevel)) return
+    const { logLevel, answer, task } = this.#call
+    // A task has no log messages (K-18).
+    if (task || logLevel === undefined || LEVELS.indexOf(level) < LEVELS.indexOf(logLevel)) return
     answer.message(notificationText('notifications/message', { level, data }))
   }
 
@@ -104,35 +111,21 @@ export class CallContext implements Context {
   ): Promise<Elicited<StandardSchemaV1.InferOutput<S>>>
   elicit(key: string, link: ElicitLink): Promise<Elicited<undefined>>
   elicit(key: string, ask: ElicitForm | ElicitLink): Promise<Elicited<never>> {
-    return this.#call.wire.asks.elicit(this.#call, key, ask) as Promise<Elicited<never>>
+    return this.#asks.elicit(this.#call, key, ask) as Promise<Elicited<never>>
   }
   sample(key: string, params: SampleParams): Promise<{ role: string; content: Content; model: string }> {
-    return this.#call.wire.asks.sample(this.#call, key, params)
+    return this.#asks.sample(this.#call, key, params)
   }
   roots(key = 'roots'): Promise<readonly { uri: string; name?: string }[]> {
-    return this.#call.wire.asks.roots(this.#call, key)
+    return this.#asks.roots(this.#call, key)
   }
   once<T extends Json | void>(key: string, fn: () => Awaitable<T>): Promise<T> {
-    return this.#call.wire.asks.once(this.#call, key, fn)
+    return this.#asks.once(this.#call, key, fn)
   }
   startTask(): Promise<void> {
-    return this.#call.wire.asks.startTask(this.#call)
+    return this.#asks.startTask(this.#call)
   }
   closeStream(options?: { retryMs?: number }): Promise<void> {
-    return this.#call.wire.asks.closeStream(this.#call, options?.retryMs)
+    return this.#asks.closeStream(this.#call, options?.retryMs)
   }
-}
-
-async function notYet(what: string): Promise<never> {
-  throw new Error(`ctx.${what} is not yet there in this version of Fairlead`)
-}
-
-/** For what an era does not do yet. */
-export const NO_ASKS: Asks = {
-  elicit: () => notYet('elicit'),
-  sample: () => notYet('sample'),
-  roots: () => notYet('roots'),
-  once: () => notYet('once'),
-  startTask: () => notYet('startTask'),
-  closeStream: () => notYet('closeStream'),
 }

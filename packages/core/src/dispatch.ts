@@ -26,7 +26,7 @@ export function missingCapabilities(call: Call, route: Route): Refusal | undefin
 export function dispatch(call: Call): Reply | Promise<Reply> {
   const { context } = call.node.settings
   if (!context) {
-    run(call)
+    runHandler(call)
     return call.answer.reply()
   }
   const reply = call.answer.reply()
@@ -42,11 +42,12 @@ async function runWithContext(call: Call, make: NonNullable<Settings['context']>
     call.failed(error)
     return
   }
-  run(call)
+  runHandler(call)
 }
 
-function run(call: Call): void {
-  if (call.answer.ended) return // cancelled while it waited
+/** Whatever becomes of it: the call's answer, or its task's. */
+export function runHandler(call: Call): void {
+  if (call.answer.ended && !call.task) return // cancelled while it waited
   const { method, params } = call.message
   try {
     const outcome = call.node.server.call(method, params ?? {}, new CallContext(call))

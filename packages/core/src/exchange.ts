@@ -31,7 +31,8 @@ export interface Exchange {
 export interface Sink {
   /** Bytes handed over that the client has not taken yet. */
   readonly pending: number
-  write(text: string): void
+  /** `taken` is called when nothing waits for the client any more. */
+  write(text: string, taken?: () => void): void
   end(): void
 }
 
@@ -171,6 +172,7 @@ export function toResponse(reply: Reply, exchange: WebExchange): Response {
 const HIGH_WATER_BYTES = 64 * 1024
 
 function toReadable(stream: Stream, exchange: WebExchange): ReadableStream<Uint8Array> {
+  let taken: (() => void) | undefined
   return new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -179,8 +181,9 @@ function toReadable(stream: Stream, exchange: WebExchange): ReadableStream<Uint8
           get pending() {
             return open ? Math.max(0, HIGH_WATER_BYTES - (controller.desiredSize ?? 0)) : 0
           },
-          write(text) {
+          write(text, whenTaken) {
             if (!open) return
+            taken = whenTaken ?? taken
             try {
               controller.enqueue(encoder.encode(text))
             } catch {
@@ -197,6 +200,13 @@ function toReadable(stream: Stream, exchange: WebExchange): ReadableStream<Uint8
             }
           },
         })
+      },
+      pull(controller) {
+        // Asked for more: with an empty queue, all of it was taken.
+        if (controller.desiredSize !== HIGH_WATER_BYTES) return
+        const told = taken
+        taken = undefined
+        told?.()
       },
       cancel() {
         stream.closed()

@@ -2,6 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { isObject } from './jsonrpc.ts'
 import { toJsonSchema } from './schema.ts'
+import type { Elicited } from './server.ts'
 
 const known = new WeakMap<object, { [key: string]: unknown }>()
 const SIMPLE = new Set(['string', 'number', 'integer', 'boolean'])
@@ -28,4 +29,15 @@ function isSimple(field: unknown): boolean {
   if (field.type === 'array')
     return isObject(field.items) && (Array.isArray(field.items.enum) || Array.isArray(field.items.anyOf))
   return SIMPLE.has(field.type as string) || Array.isArray(field.enum) || Array.isArray(field.oneOf)
+}
+
+/** The client's answer, with its content checked against the form (E-09). */
+export async function elicited(answer: unknown, schema: StandardSchemaV1 | undefined): Promise<Elicited<unknown>> {
+  const { action, content } = isObject(answer) ? answer : {}
+  if (action === 'decline' || action === 'cancel') return { action }
+  if (action !== 'accept') throw new Error('the client gave no valid answer to the elicitation')
+  if (!schema) return { action, content: undefined }
+  const checked = (await schema['~standard'].validate(content)) as StandardSchemaV1.Result<unknown>
+  if (checked.issues) throw new Error(`the answer does not fit the form: ${checked.issues[0]?.message}`)
+  return { action, content: checked.value }
 }

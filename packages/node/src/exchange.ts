@@ -141,9 +141,10 @@ function stream(body: Stream, res: ServerResponse): void {
     get pending() {
       return res.writableLength
     },
-    write(text) {
+    write(text, taken) {
       wrote = true
-      res.write(text)
+      if (taken) res.write(text, () => res.writableLength === 0 && taken())
+      else res.write(text)
     },
     end() {
       res.end()

@@ -1,15 +1,14 @@
 // Asks as requests to the client: on the call's own stream, or on the standalone one; an answer is taken once.
-import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { nanoid } from 'nanoid'
 import type { Call } from '../calls.ts'
-import type { Asks, ElicitForm, ElicitLink } from '../context.ts'
+import type { Asks, ElicitLink } from '../context.ts'
 import { McpError } from '../errors.ts'
 import { isNodeId } from '../fleet.ts'
-import { formSchema } from '../form.ts'
+import { elicited, formSchema } from '../form.ts'
 import { isObject, type JsonRpcResponse, notificationText, toJson } from '../jsonrpc.ts'
 import type { Node } from '../node.ts'
 import { REVISIONS } from '../protocol.ts'
-import type { Content, Elicited, Json } from '../server.ts'
+import type { Content, Json } from '../server.ts'
 import type { Timer } from '../timers.ts'
 import type { SessionRecord, SessionRef } from './session.ts'
 import type { Standalone } from './standalone.ts'
@@ -210,15 +209,4 @@ export function createAsks(
 function linkOf({ url }: ElicitLink): string {
   if (!URL.canParse(url)) throw new TypeError(`elicit: ${JSON.stringify(url)} is not a URL`)
   return url
-}
-
-/** The client's answer, with its content checked against the form (E-09). */
-export async function elicited(answer: unknown, schema: ElicitForm['schema'] | undefined): Promise<Elicited<unknown>> {
-  const { action, content } = isObject(answer) ? answer : {}
-  if (action === 'decline' || action === 'cancel') return { action }
-  if (action !== 'accept') throw new Error('the client gave no valid answer to the elicitation')
-  if (!schema) return { action, content: undefined }
-  const checked = (await schema['~standard'].validate(content)) as StandardSchemaV1.Result<unknown>
-  if (checked.issues) throw new Error(`the answer does not fit the form: ${checked.issues[0]?.message}`)
-  return { action, content: checked.value }
 }

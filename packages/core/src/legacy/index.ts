@@ -54,7 +54,7 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
 
   const wire: Wire = {
     era: 'legacy',
-    result(_method, result) {
+    result(_call, result) {
       const isBare = result.resultType === undefined && result.ttlMs === undefined && result.cacheScope === undefined
       if (isBare) return toJson(result)
       const { resultType: _, ttlMs: __, cacheScope: ___, ...bare } = result

@@ -16,7 +16,11 @@ export interface Listings {
   compare(ref: SessionRef, record: SessionRecord, method: string): void
 }
 
-export function createListings({ server, store, report }: Node, sessions: Sessions, standalone: Standalone): Listings {
+export function createListings(
+  { server, store, changes, report }: Node,
+  sessions: Sessions,
+  standalone: Standalone,
+): Listings {
   /** Whoever knows one of these has heard of the change from `events`: this node has published it. */
   const seen = new Set<string>()
 
@@ -27,7 +31,11 @@ export function createListings({ server, store, report }: Node, sessions: Sessio
     changed: ListKind[],
     now: Record<string, string>,
   ): Promise<void> {
-    const untold = changed.filter((kind) => !seen.has(known.listings?.[kind] ?? '') && method !== `${kind}/list`)
+    await changes.place()
+    const untold = changed.filter((kind) => {
+      const print = known.listings?.[kind] ?? ''
+      return !seen.has(print) && !changes.superseded.has(print) && method !== `${kind}/list`
+    })
     let won = false
     await sessions.update(ref, (record) => {
       won = KINDS.every((kind) => record.listings?.[kind] === known.listings?.[kind])

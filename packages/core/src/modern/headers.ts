@@ -13,6 +13,13 @@ const NAMED: Readonly<Record<string, string>> = {
   'resources/read': 'uri',
 }
 
+/** Those of the tasks extension, whose clients may leave the header out (Q-13). */
+const MAYBE_NAMED: Readonly<Record<string, string>> = {
+  'tasks/get': 'taskId',
+  'tasks/update': 'taskId',
+  'tasks/cancel': 'taskId',
+}
+
 const PRINTABLE = /^[\t\x20-\x7e]*$/
 const SENTINEL = /^=\?base64\?(.*)\?=$/
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/
@@ -43,9 +50,14 @@ export function checkMirrored(
   if (methodHeader === undefined ? required : methodHeader !== method) {
     return REFUSE.header('the header Mcp-Method must equal the method of the body')
   }
-  const member = Object.hasOwn(NAMED, method) ? NAMED[method]! : undefined
-  if (!required || member === undefined) return undefined
+  if (!required) return undefined
+  const member = Object.hasOwn(NAMED, method)
+    ? NAMED[method]
+    : Object.hasOwn(MAYBE_NAMED, method)
+      ? MAYBE_NAMED[method]
+      : undefined
   const nameHeader = exchange.header(HEADER.name)
+  if (member === undefined || (nameHeader === undefined && !Object.hasOwn(NAMED, method))) return undefined
   const name = params?.[member]
   // A body without a proper name is for the method itself to refuse.
   if (nameHeader === undefined) return REFUSE.header(`the header Mcp-Name must equal params.${member}`)

@@ -2,19 +2,22 @@
 import { Answer, type Outlet } from '../answer.ts'
 import { Call, type Wire } from '../calls.ts'
 import { Connection } from '../connection.ts'
-import { isLogLevel, NO_ASKS } from '../context.ts'
+import { isLogLevel } from '../context.ts'
 import { dispatch, missingCapabilities, missingScopes } from '../dispatch.ts'
 import type { EraHandler, EraRow } from '../eras.ts'
 import { CODE } from '../errors.ts'
 import { ACCEPTED, type Arrival, type Exchange, type Reply, refuse } from '../exchange.ts'
 import { isObject, type JsonRpcNotification, type JsonRpcRequest, type Params, toJson } from '../jsonrpc.ts'
 import type { Node } from '../node.ts'
-import { HEADER, isVersion, META, type ProtocolVersion, REVISIONS } from '../protocol.ts'
+import { HEADER, isVersion, META, type ProtocolVersion, REVISIONS, TASKS_EXTENSION } from '../protocol.ts'
 import type { Refusal } from '../refusals.ts'
 import * as REFUSE from '../refusals.ts'
 import type { Context, Result, Route } from '../server.ts'
 import { frame, SSE_HEADERS } from '../sse.ts'
 import { checkMirrored, checkParams } from './headers.ts'
+import { createListens } from './listen.ts'
+import { createRounds, isRetry } from './rounds.ts'
+import { createTasks, type TaskRoute } from './tasks.ts'
 
 export const modern: EraRow = {
   name: 'modern',
@@ -44,26 +47,35 @@ const UNCACHED = { ttlMs: 0, cacheScope: 'private' }
 
 function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHandler {
   const { server, settings } = node
+  const tasks = createTasks(node, () => wire)
+  const rounds = createRounds(node, async (call) => {
+    const task = taskRoutes.get(call)
+    if (task && !call.task) await tasks.start(call, task)
+  })
+  const listens = createListens(node, tasks)
+  /** Of calls that may become tasks. */
+  const taskRoutes = new WeakMap<Call, TaskRoute>()
   const serverMeta = { [META.serverInfo]: server.info }
   const envelope = `"resultType":"complete","_meta":${toJson(serverMeta)}}`
 
   const wire: Wire = {
     era: 'modern',
-    result(method, result) {
+    result({ message: { method } }, result) {
+      const isCacheable = CACHEABLE.has(method) && (result.resultType ?? 'complete') === 'complete' // H-05
       const isBare = result.resultType === undefined && result._meta === undefined
-      if (isBare && (result.ttlMs !== undefined || !CACHEABLE.has(method))) {
+      if (isBare && (result.ttlMs !== undefined || !isCacheable)) {
         const text = toJson(result)
         return text === '{}' ? `{${envelope}` : `${text.slice(0, -1)},${envelope}`
       }
       return toJson({
-        ...(CACHEABLE.has(method) ? UNCACHED : {}),
+        ...(isCacheable ? UNCACHED : {}),
         ...result,
         resultType: result.resultType ?? 'complete',
         _meta: { ...serverMeta, ...(result._meta as object | undefined) },
       })
     },
     errorStatus: (code) => (code === CODE.missingCapability ? 400 : 200),
-    asks: NO_ASKS,
+    asks: rounds.asks,
   }
 
   /** Everything that must hold before a request is dispatched, in the order of Q-04. */
@@ -99,13 +111,12 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
     return { status: 400, code: CODE.invalidParams, message: `${META.logLevel} must be a log level` }
   }
 
-  function request(message: JsonRpcRequest, { exchange, principal, forms }: Arrival): Reply | Promise<Reply> {
+  function request(message: JsonRpcRequest, arrival: Arrival): Reply | Promise<Reply> {
+    const { exchange, principal, forms } = arrival
     const { id, method, params } = message
     const version = exchange.header(HEADER.version) as ProtocolVersion
-    const discovers = method === 'server/discover'
-    const route = discovers
-      ? OWN_ROUTE
-      : server.route(method, params ?? {}, isVersion(version) ? version : versions[0]!)
+    const own = OWN_METHODS[method]
+    const route = own ? own.route : server.route(method, params ?? {}, isVersion(version) ? version : versions[0]!)
     const refusal = check(exchange, message, route)
     if (refusal) return refuse(refusal, id)
 
@@ -118,13 +129,48 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
     if (unscoped) return unscoped
     const incapable = missingCapabilities(call, route!)
     if (incapable) return refuse(incapable, id)
+    const hasTasks = declaresTasks(call.client.capabilities)
+    if (!hasTasks && (route!.task?.support === 'required' || wantsTasks(message))) {
+      return refuse(REFUSE.capability({ extensions: { [TASKS_EXTENSION]: {} } }), id)
+    }
+    if (method === 'subscriptions/listen') return listens.open(message, arrival, version)
 
     node.calls.add(call, undefined)
     // In this era a disconnect is the cancel, on JSON answers too (G-21, Q-30).
-    exchange.onDisconnect(() => call.cancel(new DOMException('the client has disconnected', 'AbortError')))
-    if (!discovers) return dispatch(call)
-    call.returned(discover(version))
+    exchange.onDisconnect(() => call.cancel(disconnected()))
+    if (own?.run) return runOwn(call, own.run)
+    if (route!.task && hasTasks) taskRoutes.set(call, route!.task)
+    const startsAsTask = route!.task?.start === 'at-once' && hasTasks
+    return startsAsTask || isRetry(message) ? prepare(call, startsAsTask ? route!.task : undefined) : dispatch(call)
+  }
+
+  async function runOwn(call: Call, run: (call: Call) => Result | Promise<Result>): Promise<Reply> {
+    try {
+      call.returned(await run(call))
+    } catch (error) {
+      call.failed(error)
+    }
     return call.answer.reply()
+  }
+
+  /** What has to be done before the handler runs: the answers of a retry taken up, the task made. */
+  async function prepare(call: Call, task: TaskRoute | undefined): Promise<Reply> {
+    try {
+      if (isRetry(call.message)) await rounds.resume(call)
+      if (task) await tasks.start(call, task)
+    } catch (error) {
+      call.failed(error)
+      return call.answer.reply()
+    }
+    return dispatch(call)
+  }
+
+  /** The methods of the transport itself. */
+  const OWN_METHODS: Readonly<Record<string, { route: Route; run?: (call: Call) => Result | Promise<Result> }>> = {
+    __proto__: null as never,
+    'server/discover': { route: {}, run: ({ version }) => discover(version) },
+    'subscriptions/listen': { route: {} },
+    ...Object.fromEntries(Object.entries(tasks.methods).map(([name, run]) => [name, { route: {}, run }])),
   }
 
   function outlet(call: Call): Outlet {
@@ -145,7 +191,7 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
     const { capabilities, instructions } = server.describe(version)
     return {
       supportedVersions: settings.versions,
-      capabilities: deliverable(capabilities),
+      capabilities,
       ...(instructions === undefined ? {} : { instructions }),
     }
   }
@@ -184,22 +230,24 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
         : refuse(REFUSE.version(header, settings.versions), id)
     },
     session: async () => undefined,
-    drain: () => {},
-    close: async () => {},
+    drain: () => listens.drain(),
+    close: () => tasks.close(),
   }
 }
 
-const OWN_ROUTE: Route = {}
+function disconnected(): DOMException {
+  return new DOMException('the client has disconnected', 'AbortError')
+}
 
-/** What is declared must be delivered: until there is `subscriptions/listen`, changes are not. */
-function deliverable(capabilities: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return Object.fromEntries(
-    Object.entries(capabilities).map(([name, value]) => {
-      if (!isObject(value)) return [name, value]
-      const { listChanged: _, subscribe: __, ...rest } = value
-      return [name, rest]
-    }),
-  )
+function declaresTasks({ extensions }: Readonly<Record<string, unknown>>): boolean {
+  return isObject(extensions) && isObject(extensions[TASKS_EXTENSION])
+}
+
+/** Is it a request that only a client with tasks may make (K-15)? */
+function wantsTasks({ method, params }: JsonRpcRequest): boolean {
+  if (method === 'subscriptions/listen')
+    return isObject(params?.notifications) && params.notifications.taskIds !== undefined
+  return method.startsWith('tasks/')
 }
 
 /** `clientInfo` is for display alone and never refused (Q-34). */
