@@ -12,3 +12,9 @@ export async function identify(exchange: Exchange, auth: NonNullable<Settings['a
   }
   return who
 }
+
+/** The metadata of a protected resource (RFC 9728), which anybody may read; undefined: not asked for. */
+export function wellKnown(exchange: Exchange, auth: Settings['auth']): Response | undefined {
+  if (exchange.method !== 'GET' || !exchange.url.includes('/.well-known/')) return undefined
+  return auth?.wellKnown?.(exchange.request()) ?? new Response(null, { status: 404 })
+}

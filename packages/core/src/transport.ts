@@ -3,7 +3,7 @@ import { acceptedForms, createEdge, isJson } from './edge.ts'
 import { createEras } from './era.ts'
 import { CODE, McpError } from './errors.ts'
 import { type Exchange, type Reply, refuse, toResponse, WebExchange } from './exchange.ts'
-import { identify } from './identity.ts'
+import { identify, wellKnown } from './identity.ts'
 import { deeperThan, parseMessage } from './jsonrpc.ts'
 import { memoryStore } from './memory-store.ts'
 import { createNode } from './node.ts'
@@ -88,10 +88,10 @@ export function createTransport<C = unknown, P = unknown>(
     if (exchange.method === 'OPTIONS') return edge.preflight(exchange, allow)
 
     // 2 identity
+    const metadata = wellKnown(exchange, settings.auth)
+    if (metadata) return { response: metadata }
     let principal: Principal | undefined
     if (settings.auth) {
-      const known = settings.auth.wellKnown?.(exchange.request())
-      if (known) return { response: known }
       const who = await identify(exchange, settings.auth)
       if (who instanceof Response) return { response: who }
       principal = who

@@ -2,6 +2,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Transport } from '@fairlead/core'
+import { isMountedAt, withoutSlash } from '@fairlead/core/plain'
 import { type NodePlatform, toNodeHandler } from './handler.ts'
 
 export interface ServeOptions {
@@ -23,11 +24,10 @@ export async function serve(
   transport: Transport<NodePlatform>,
   { port = 3000, hostname = '127.0.0.1', path = '/mcp' }: ServeOptions = {},
 ): Promise<{ url: string; close(): Promise<void> }> {
-  const mounted = path.replace(/\/+$/, '')
   const handler = toNodeHandler(transport)
   const server = createServer((req, res) => {
     const asked = req.url!.split('?', 1)[0]!
-    if (asked === mounted || (asked.startsWith(mounted) && asked.slice(mounted.length) === '/')) handler(req, res)
+    if (isMountedAt(path, asked) || asked.startsWith(WELL_KNOWN)) handler(req, res)
     else res.writeHead(404, { 'content-length': 0 }).end()
   })
   await new Promise<void>((resolve, reject) => {
@@ -58,7 +58,9 @@ export async function serve(
 
   const address = server.address() as AddressInfo
   const name = address.family === 'IPv6' ? `[${address.address}]` : address.address
-  return { url: `http://${name}:${address.port}${mounted || '/'}`, close }
+  return { url: `http://${name}:${address.port}${withoutSlash(path) || '/'}`, close }
 }
 
 const CLOSE_MS = 2000
+/** The metadata of a protected resource is beside its path, not below it (RFC 9728). */
+const WELL_KNOWN = '/.well-known/oauth-protected-resource'
