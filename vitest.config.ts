@@ -14,12 +14,17 @@ export default defineConfig({
   test: {
     include: [
       'packages/*/src/**/*.test.ts',
+      'packages/*/test-support/**/*.test.ts',
       'fixtures/**/*.test.ts',
       'runtime-tests/**/*.test.ts',
       'docs/**/*.test.ts',
       'examples/*/**/*.test.ts',
+      'bench/**/*.test.ts',
     ],
     exclude: ['**/node_modules/**', '**/dist/**'],
+    setupFiles: ['./vitest.setup.ts'],
+    globalSetup: ['./packages/core/test-support/wire-report.ts'],
+    // A rejection that nobody handles, or an exception in a timer, fails the run.
     dangerouslyIgnoreUnhandledErrors: false,
     pool: 'forks',
     testTimeout: 20_000,

@@ -13,6 +13,8 @@ export interface Wire {
   readonly era: 'legacy' | 'modern'
   /** The JSON text of a result, with what this era adds to it or leaves out. */
   result(call: Call, result: Result): string
+  /** The error as this era may send it; undefined: not at all, so it is an internal one. */
+  error(error: McpError): McpError | undefined
   /** Only for an error that comes before anything was sent. */
   errorStatus(code: number): number
   readonly asks: Asks
@@ -153,18 +155,26 @@ export class Call {
       return
     }
     if (this.answer.ended) {
-      if (error !== this.#cancelled?.reason && !isAbort(error)) this.node.report(error, 'call', this.message.method)
+      this.report(error)
       return
     }
-    const { id, method } = this.message
-    if (error instanceof McpError) {
-      this.answer.end(mcpErrorText(id, error), this.wire.errorStatus(error.code))
-      this.#over(error.code)
+    const { id } = this.message
+    const sent = error instanceof McpError ? this.wire.error(error) : undefined
+    if (sent) {
+      this.answer.end(mcpErrorText(id, sent), this.wire.errorStatus(sent.code))
+      this.#over(sent.code)
       return
     }
-    this.node.report(error, 'call', method, this.session?.id)
+    this.report(error)
     this.answer.end(errorText(id, CODE.internal, 'internal error'))
     this.#over(CODE.internal)
+  }
+
+  /** Tells the app, unless it is but the end of a handler that was stopped. */
+  report(error: unknown): void {
+    const isStopped = this.#cancelled !== undefined || this.#suspended !== undefined || this.answer.ended
+    if (isStopped && (error === this.#cancelled?.reason || isAbort(error))) return
+    this.node.report(error, 'call', this.message.method, this.session?.id)
   }
 
   /** Runs when the call has ended; at once if it has. */

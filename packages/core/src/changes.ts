@@ -223,8 +223,11 @@ export function createChanges(node: Node): Changes {
       return [...found.values()]
     },
     async close() {
-      const subscription = await following?.catch(() => undefined)
-      await subscription?.stop()
+      try {
+        await (await following)?.stop()
+      } catch (error) {
+        node.report(error, 'events')
+      }
     },
   }
 }

@@ -11,6 +11,7 @@ import type {
   LogLevel,
   Notify,
   Principal,
+  Reporter,
   SamplingMessage,
   Session,
 } from './server.ts'
@@ -45,7 +46,7 @@ export function isLogLevel(value: unknown): value is LogLevel {
   return LEVELS.includes(value as LogLevel)
 }
 
-export class CallContext implements Context {
+export class CallContext implements Context, Reporter {
   readonly #call: Call
   #progress = Number.NEGATIVE_INFINITY
 
@@ -55,6 +56,11 @@ export class CallContext implements Context {
 
   get #asks(): Asks {
     return this.#call.task?.asks ?? this.#call.wire.asks
+  }
+
+  /** What the handler has thrown and the client does not get to see. */
+  report(error: unknown): void {
+    this.#call.report(error)
   }
 
   get context(): unknown {

@@ -60,7 +60,7 @@ function hostCheck(hosts: Settings['hosts']): (host: string) => boolean {
 function originCheck(origins: Settings['origins']): (origin: string) => boolean {
   if (origins === 'any') return () => true
   const listed = origins?.map((entry) => {
-    const origin = entry === 'null' ? 'null' : URL.parse(entry)?.origin
+    const origin = entry === 'null' ? 'null' : wholeOrigin(entry)?.origin
     if (!origin || (origin === 'null' && entry !== 'null')) {
       throw new TypeError(
         `createTransport: option origins: ${JSON.stringify(entry)} is not an origin like https://app.example`,
@@ -112,7 +112,7 @@ export function createEdge(settings: Settings): Edge {
     cors(exchange): Readonly<Record<string, string>> | undefined {
       if (!settings.cors) return undefined
       const origin = exchange.header('origin')
-      if (origin === undefined) return { vary: 'Origin' }
+      if (origin === undefined || !originAllowed(origin)) return { vary: 'Origin' }
       return {
         'access-control-allow-origin': origin,
         'access-control-expose-headers': EXPOSED,

@@ -109,7 +109,7 @@ export class WebExchange implements Exchange {
 
   body(limit: number): Body | Promise<Body> {
     const request = this.#request
-    if (request.bodyUsed) return { fault: 'consumed' }
+    if (request.bodyUsed || request.body?.locked) return { fault: 'consumed' }
     const length = Number(request.headers.get('content-length') ?? Number.NaN)
     if (length > limit) return { fault: 'too-large' }
     return request.body ? readBounded(request.body, limit) : { text: '' }

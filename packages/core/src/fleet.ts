@@ -122,8 +122,12 @@ export function createFleet(node: Node): Fleet {
       await joining.catch(() => {})
       clearTimeout(renewal)
       renewal = undefined
-      await inbox?.stop()
-      await store.kv.delete([leaseKey(node.id)])
+      try {
+        await inbox?.stop()
+        await store.kv.delete([leaseKey(node.id)])
+      } catch (error) {
+        node.report(error, 'lease') // it runs out by itself
+      }
     },
   }
 }

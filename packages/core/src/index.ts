@@ -2,6 +2,7 @@ export { McpError } from './errors.ts'
 export { memoryStore } from './memory-store.ts'
 export type { Auth, Observer, OnError, TransportOptions } from './options.ts'
 export type { ProtocolVersion } from './protocol.ts'
+export * from './server/index.ts'
 export type * from './server.ts'
 export {
   type Append,

@@ -90,6 +90,14 @@ export function deeperThan(text: string, limit: number): boolean {
   return false
 }
 
+/** The same of a value that was parsed elsewhere. */
+export function nestedDeeperThan(value: unknown, limit: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (limit === 0) return true
+  for (const key in value) if (nestedDeeperThan((value as { [key: string]: unknown })[key], limit - 1)) return true
+  return false
+}
+
 const lineBreaks = /[\u0085\u2028\u2029]/
 const everyLineBreak = /[\u0085\u2028\u2029]/g
 

@@ -106,6 +106,9 @@ export interface Settings {
   onError: OnError
 }
 
+/** 32 bytes: 43 characters, of which the last has two bits to spare. */
+const STATE_KEY = /^[\w-]{42}[AEIMQUYcgkosw048]$/
+
 const ms = (byDefault: number, min = 1) =>
   v.optional(
     v.pipe(v.number(), v.integer('must be a whole number of ms'), v.minValue(min, `must be at least ${min} ms`)),
@@ -119,6 +122,12 @@ const count = (byDefault: number, min = 1) =>
 const fn = v.custom<never>((value) => typeof value === 'function', 'must be a function')
 const list = v.pipe(v.array(v.pipe(v.string(), v.nonEmpty('must not be empty'))), v.readonly())
 const names = v.optional(v.union([v.literal('any'), list], "must be a list of names, or 'any'"))
+
+function isObserver(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  const { request, session, stream, store } = value as Observer
+  return [request, session, stream, store].every((hook) => hook === undefined || typeof hook === 'function')
+}
 
 const schema = v.strictObject({
   store: v.optional(
@@ -177,12 +186,14 @@ const schema = v.strictObject({
     }),
     {},
   ),
-  stateKeys: v.optional(v.pipe(list, v.nonEmpty('must name one at least'))),
-  leaseMs: ms(10_000),
-  observer: v.optional(
-    v.custom<Observer>((value) => typeof value === 'object' && value !== null, 'must be an object'),
-    {},
+  stateKeys: v.optional(
+    v.pipe(
+      v.array(v.pipe(v.string(), v.regex(STATE_KEY, 'must be 32 bytes in base64url'))),
+      v.nonEmpty('must name one at least'),
+    ),
   ),
+  leaseMs: ms(10_000),
+  observer: v.optional(v.custom<Observer>(isObserver, 'must be an object of functions'), {}),
   onError: v.optional(fn),
 })
 

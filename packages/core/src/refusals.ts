@@ -55,6 +55,7 @@ export const crashed: Refusal = { status: 500, code: CODE.internal, message: 'in
 
 // Legacy
 export const sessionMissing: Refusal = invalid(400, 'the header Mcp-Session-Id is missing: send initialize first')
+export const sessionRepeated: Refusal = invalid(400, 'the header Mcp-Session-Id came more than once')
 export const sessionUnknown: Refusal = invalid(404, 'no such session: send initialize again')
 export const sessionVersion = (served: readonly string[]): Refusal =>
   invalid(400, `this MCP-Protocol-Version is not supported: ${served.join(', ')}`)

@@ -1,16 +1,22 @@
 // JSON Schema of any Standard Schema: its own, or for valibot that of @valibot/to-json-schema, loaded on first need.
 import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { Awaitable } from './server.ts'
 
 export type JsonSchema = { [key: string]: unknown }
 
-/** Draft 2020-12. Throws where the schema has none. */
-export async function toJsonSchema(schema: StandardSchemaV1, side: 'input' | 'output'): Promise<JsonSchema> {
-  const standard = schema['~standard'] as StandardSchemaV1.Props & {
-    jsonSchema?: { input(options: { target: string }): JsonSchema; output(options: { target: string }): JsonSchema }
+/** Draft 2020-12. At once where the schema brings its own; throws where it has none. */
+export function toJsonSchema(schema: StandardSchemaV1, side: 'input' | 'output'): Awaitable<JsonSchema> {
+  const { jsonSchema, vendor } = schema['~standard'] as StandardSchemaV1.Props & {
+    jsonSchema?: Record<'input' | 'output', (options: { target: string }) => JsonSchema>
   }
-  const { jsonSchema, vendor } = standard
   if (jsonSchema) return jsonSchema[side]({ target: 'draft-2020-12' })
   if (vendor !== 'valibot') throw new TypeError(`a schema of ${vendor} has no JSON Schema of its own`)
-  const valibot = await import('@valibot/to-json-schema')
-  return valibot.toJsonSchema(schema as never, { typeMode: side, target: 'draft-2020-12' }) as JsonSchema
+  return fromValibot(schema, side)
+}
+
+async function fromValibot(schema: StandardSchemaV1, side: 'input' | 'output'): Promise<JsonSchema> {
+  const { toJsonSchema: convert } = await import('@valibot/to-json-schema').catch(() => {
+    throw new Error('the JSON Schema of a valibot schema needs the package @valibot/to-json-schema: install it')
+  })
+  return convert(schema as never, { typeMode: side, target: 'draft-2020-12' }) as JsonSchema
 }

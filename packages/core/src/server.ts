@@ -75,6 +75,11 @@ export interface Context<C = unknown> {
   closeStream(options?: { retryMs?: number }): Promise<void>
 }
 
+/** What every ctx of the transport is too: there a server tells `onError` of what it does not tell the client. */
+export interface Reporter {
+  report(error: unknown): void
+}
+
 export type ListKind = 'tools' | 'prompts' | 'resources'
 
 /** What answers methods: `McpServer`, `fromSdk()` or your own. */

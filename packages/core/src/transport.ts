@@ -4,7 +4,7 @@ import { createEras } from './era.ts'
 import { CODE, McpError } from './errors.ts'
 import { type Exchange, type Reply, refuse, toResponse, WebExchange } from './exchange.ts'
 import { identify, wellKnown } from './identity.ts'
-import { deeperThan, parseMessage } from './jsonrpc.ts'
+import { deeperThan, nestedDeeperThan, parseMessage, type RequestId } from './jsonrpc.ts'
 import { memoryStore } from './memory-store.ts'
 import { createNode } from './node.ts'
 import { resolveOptions, type TransportOptions } from './options.ts'
@@ -81,11 +81,13 @@ export function createTransport<C = unknown, P = unknown>(
     told.catch((error) => node.report(error, 'notify'))
   })
 
-  async function steps(exchange: Exchange): Promise<Reply> {
+  /** `seen.id` is the request's id as soon as it is known, for an answer to what goes wrong after that. */
+  async function steps(exchange: Exchange, seen: { id?: RequestId }): Promise<Reply> {
     // 1 edge
     const refusal = edge.check(exchange)
     if (refusal) return refuse(refusal)
     if (exchange.method === 'OPTIONS') return edge.preflight(exchange, allow)
+    if (node.draining) return refuse(REFUSE.draining)
 
     // 2 identity
     const metadata = wellKnown(exchange, settings.auth)
@@ -117,17 +119,21 @@ export function createTransport<C = unknown, P = unknown>(
       } catch {
         return refuse(REFUSE.notJson)
       }
-    } else if ('parsed' in body) json = body.parsed
-    else if (body.fault === 'too-large') return refuse(REFUSE.tooLarge(settings.limits.bodyBytes))
+    } else if ('parsed' in body) {
+      json = body.parsed
+      if (nestedDeeperThan(json, settings.limits.jsonDepth)) return refuse(REFUSE.tooDeep(settings.limits.jsonDepth))
+    } else if (body.fault === 'too-large') return refuse(REFUSE.tooLarge(settings.limits.bodyBytes))
     else
       return refuse(
         body.fault === 'not-utf8' ? REFUSE.notUtf8 : body.fault === 'consumed' ? REFUSE.consumed : REFUSE.notJson,
       )
     const parsed = parseMessage(json)
     if (parsed.kind === 'invalid') return refuse(REFUSE.message(parsed.code, parsed.text), parsed.id)
-    if (parsed.kind === 'request' && node.calls.count >= settings.limits.inFlight) {
-      return refuse(REFUSE.busy, parsed.message.id)
+    if (parsed.kind === 'request') {
+      seen.id = parsed.message.id
+      if (node.calls.count >= settings.limits.inFlight) return refuse(REFUSE.busy, seen.id)
     }
+    if (node.draining) return refuse(REFUSE.draining, seen.id)
 
     // 5 era, 6 checks and dispatch, 7 answer
     const { handler, served } = eras.of(parsed, exchange)
@@ -135,14 +141,14 @@ export function createTransport<C = unknown, P = unknown>(
   }
 
   async function answer(exchange: Exchange): Promise<Reply> {
-    if (node.draining) return refuse(REFUSE.draining)
     node.pending++
     let reply: Reply
+    const seen: { id?: RequestId } = {}
     try {
-      reply = await steps(exchange)
+      reply = await steps(exchange, seen)
     } catch (error) {
       node.report(error, 'exchange')
-      reply = refuse(error instanceof StoreUnavailable ? REFUSE.storeAway : REFUSE.crashed)
+      reply = refuse(error instanceof StoreUnavailable ? REFUSE.storeAway : REFUSE.crashed, seen.id)
     }
     node.pending--
     const cors = settings.cors ? edge.cors(exchange) : undefined
@@ -155,8 +161,13 @@ export function createTransport<C = unknown, P = unknown>(
     return toResponse(await answer(exchange), exchange)
   }
 
-  const close: Transport<P>['close'] = async ({ timeoutMs = DRAIN_MS } = {}) => {
-    if (node.draining) return
+  let closing: Promise<void> | undefined
+  const close: Transport<P>['close'] = ({ timeoutMs = DRAIN_MS } = {}) => {
+    closing ??= drain(timeoutMs)
+    return closing
+  }
+
+  async function drain(timeoutMs: number): Promise<void> {
     node.draining = true
     unlisten()
     eras.drain()
@@ -172,7 +183,7 @@ export function createTransport<C = unknown, P = unknown>(
     await node.changes.close()
     await node.fleet.leave()
     node.timers.stop()
-    if (!given) await store.close()
+    if (node.ownsStore) await store.close()
   }
 
   const transport: Transport<P> = {

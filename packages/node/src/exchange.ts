@@ -58,13 +58,12 @@ export class NodeExchange implements Exchange {
   /** A body that was read is no disconnect: only a response that closes unfinished is (S63). */
   onDisconnect(listener: () => void): void {
     const res = this.#res
-    if (res.destroyed) {
-      if (!res.writableFinished) listener()
-      return
+    // On HTTP/2 a reset counts as finished too, so it must also have been ended.
+    const closed = () => {
+      if (!(res.writableEnded && res.writableFinished)) listener()
     }
-    res.once('close', () => {
-      if (!res.writableFinished) listener()
-    })
+    if (res.closed) closed()
+    else res.once('close', closed)
   }
 
   request(): Request {

@@ -18,10 +18,10 @@ import {
   toJson,
 } from '../jsonrpc.ts'
 import type { Node } from '../node.ts'
-import { HEADER, infoFor, type ProtocolVersion, REVISIONS } from '../protocol.ts'
+import { HEADER, infoFor, META, type ProtocolVersion, REVISIONS } from '../protocol.ts'
 import type { Refusal } from '../refusals.ts'
 import * as REFUSE from '../refusals.ts'
-import type { Context } from '../server.ts'
+import type { Context, Result } from '../server.ts'
 import { frame, SSE_HEADERS } from '../sse.ts'
 import type { SessionRecord, SessionRef } from './session.ts'
 import type { Cursor } from './standalone.ts'
@@ -54,12 +54,8 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
 
   const wire: Wire = {
     era: 'legacy',
-    result(_call, result) {
-      const isBare = result.resultType === undefined && result.ttlMs === undefined && result.cacheScope === undefined
-      if (isBare) return toJson(result)
-      const { resultType: _, ttlMs: __, cacheScope: ___, ...bare } = result
-      return toJson(bare)
-    },
+    result: (_call, result) => toJson(withoutModern(result)),
+    error: (error) => error,
     errorStatus: () => 200,
     asks: state?.asks.asks ?? STATELESS_ASKS,
   }
@@ -74,6 +70,7 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
       return { version: (header as ProtocolVersion | undefined) ?? OLDEST, client: STATELESS }
     }
     if (sessionId === undefined) return REFUSE.sessionMissing
+    if (sessionId.includes(',')) return REFUSE.sessionRepeated
     const ref = state.sessions.ref(sessionId, principal)
     const record = ref && (await state.sessions.find(ref))
     if (!record) return REFUSE.sessionUnknown
@@ -141,7 +138,8 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
     call.version = version
     call.client = admission.client
     call.principal = principal
-    call.logLevel = record?.logLevel ?? 'info'
+    call.logLevel =
+      server.describe(version).capabilities.logging === undefined ? undefined : (record?.logLevel ?? 'info')
     if (ref && record) {
       call.session = state!.sessionOf(ref)
       state!.listings.compare(ref, record, method)
@@ -346,6 +344,17 @@ const STATELESS_ASKS: Asks = {
 
 function answerJson(body: string, headers?: Record<string, string>): Reply {
   return { status: 200, headers: headers ? { ...JSON_HEADERS, ...headers } : JSON_HEADERS, body }
+}
+
+/** What only 2026-07-28 knows is left out of a result that has it. */
+function withoutModern(result: Result): Result {
+  const { resultType, ttlMs, cacheScope, _meta } = result
+  const hasInfo = isObject(_meta) && META.serverInfo in _meta
+  if (resultType === undefined && ttlMs === undefined && cacheScope === undefined && !hasInfo) return result
+  const { resultType: _, ttlMs: __, cacheScope: ___, ...rest } = result
+  if (!hasInfo) return rest
+  const { [META.serverInfo]: ____, ...meta } = _meta
+  return { ...rest, _meta: meta }
 }
 
 function clientOf({ clientInfo, capabilities }: { [key: string]: unknown }): Context['client'] {

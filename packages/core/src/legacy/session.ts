@@ -151,6 +151,9 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
     if (use) timers.clear(use.timer)
     uses.delete(id)
     if (known.delete(id)) node.observe('session', { id, state: 'end' })
+    if (known.size > 0) return
+    timers.clear(sweeper)
+    sweeper = undefined
   }
 
   function watch(): void {

@@ -137,11 +137,13 @@ export function memoryBus(records: Records): { bus: Bus; clear(): void } {
         },
       }
       const subscribed = Promise.resolve(subscription)
-      // What is told comes after what the caller does with the place.
-      void subscribed.then(() => {
-        follower.ready = true
-        wake(topic)
-      })
+      // The caller, who waits for it too, comes first: told is only who knows the place.
+      void subscribed
+        .then(() => {})
+        .then(() => {
+          follower.ready = true
+          wake(topic)
+        })
       return subscribed
     },
 

@@ -5,7 +5,7 @@ import { Connection } from '../connection.ts'
 import { isLogLevel } from '../context.ts'
 import { dispatch, missingCapabilities, missingScopes } from '../dispatch.ts'
 import type { EraHandler, EraRow } from '../eras.ts'
-import { CODE } from '../errors.ts'
+import { CODE, McpError } from '../errors.ts'
 import { ACCEPTED, type Arrival, type Exchange, type Reply, refuse } from '../exchange.ts'
 import { isObject, type JsonRpcNotification, type JsonRpcRequest, type Params, toJson } from '../jsonrpc.ts'
 import type { Node } from '../node.ts'
@@ -74,6 +74,7 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
         _meta: { ...serverMeta, ...(result._meta as object | undefined) },
       })
     },
+    error: legalError,
     errorStatus: (code) => (code === CODE.missingCapability ? 400 : 200),
     asks: rounds.asks,
   }
@@ -124,7 +125,9 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
     const meta = params!._meta as Params
     call.client = clientOf(meta)
     call.principal = principal
-    call.logLevel = meta[META.logLevel] as Call['logLevel']
+    call.logLevel = server.describe(version).capabilities.logging
+      ? (meta[META.logLevel] as Call['logLevel'])
+      : undefined
     const unscoped = missingScopes(call, route!)
     if (unscoped) return unscoped
     const incapable = missingCapabilities(call, route!)
@@ -233,6 +236,14 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
     drain: () => listens.drain(),
     close: () => tasks.close(),
   }
+}
+
+/** The codes from -32000 to -32099 are the spec's: of those only its own go out (F-11, F-12, Q-42). */
+function legalError(error: McpError): McpError | undefined {
+  const { code, message, data } = error
+  if (code === REVISIONS['2025-11-25'].resourceNotFound) return new McpError(CODE.invalidParams, message, data)
+  const isReserved = code <= -32000 && code >= -32099
+  return !isReserved || code === CODE.missingCapability ? error : undefined
 }
 
 function disconnected(): DOMException {

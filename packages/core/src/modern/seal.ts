@@ -44,22 +44,11 @@ function fromBase64Url(text: string): Uint8Array<ArrayBuffer> | undefined {
 
 async function importKey(text: string): Promise<SealKey> {
   const bytes = fromBase64Url(text)
-  if (bytes?.length !== KEY_BYTES) {
-    throw new TypeError(`createTransport: option stateKeys: each must be ${KEY_BYTES} bytes in base64url`)
-  }
+  if (bytes?.length !== KEY_BYTES) throw new TypeError(`a key must be ${KEY_BYTES} bytes in base64url`)
   const digest = await crypto.subtle.digest('SHA-256', bytes)
   return {
     id: new Uint8Array(digest).slice(0, KEY_ID_BYTES),
     key: await crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt']),
-  }
-}
-
-/** Checked where the options are: a bad key must not wait for the first ask. */
-export function checkStateKeys(keys: readonly string[]): void {
-  for (const key of keys) {
-    if (fromBase64Url(key)?.length !== KEY_BYTES) {
-      throw new TypeError(`createTransport: option stateKeys: each must be ${KEY_BYTES} bytes in base64url`)
-    }
   }
 }
 
