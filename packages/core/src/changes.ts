@@ -153,6 +153,8 @@ export function createChanges(node: Node): Changes {
 
   /** Resolves when it is published; a change that the store can't take now goes out later, once. */
   async function publish(change: Change): Promise<void> {
+    // In a store of its own nobody but this node could hear of it.
+    if (node.ownsStore && !following) return
     const token = nanoid()
     try {
       await store.bus.publish(EVENTS_TOPIC, JSON.stringify(change), { token })
