@@ -166,6 +166,19 @@ describe('memoryStore: lives, timer and clock', () => {
     expect(vi.getTimerCount()).toBe(0)
   })
 
+  it('sweeps on past a great many that live on, and gives back the room', async () => {
+    const store = memoryStore({ maxBytes: 5_000_000 })
+    for (let i = 0; i < 15_000; i++) void store.kv.add({ tag: `s${i}`, name: 'k' }, 'v', HOUR_MS)
+    for (let i = 0; i < 100; i++) await store.kv.add({ tag: `short${i}`, name: 'k' }, KB.repeat(10), 500)
+    const big = { tag: 'big', name: 'k' }
+    const text = KB.repeat(1600)
+    await vi.advanceTimersByTimeAsync(400)
+    await expect(store.kv.add(big, text, HOUR_MS)).rejects.toThrow(StoreUnavailable)
+    await vi.advanceTimersByTimeAsync(5000)
+    expect(await store.kv.add(big, text, HOUR_MS)).toBe(text)
+    await store.close()
+  })
+
   it('sets no timer that outlives the last record or the store', async () => {
     const store = memoryStore()
     const keys = ['a', 'b'].map((name) => ({ tag: 't', name }))
@@ -251,9 +264,11 @@ describe('memoryStore', () => {
     const store = memoryStore()
     const batches: string[][] = []
     await store.bus.subscribe('topic', { ttlMs: HOUR_MS }, (entries) => batches.push(entries.map(({ text }) => text)))
+    await store.bus.publish('topic', 'first', { token: 'first' })
+    await vi.waitFor(() => expect(batches).toEqual([['first']]))
     for (const text of ['a', 'b', 'c']) void store.bus.publish('topic', text, { token: text })
-    expect(batches).toEqual([])
-    await vi.waitFor(() => expect(batches).toEqual([['a', 'b', 'c']]))
+    expect(batches).toEqual([['first']])
+    await vi.waitFor(() => expect(batches).toEqual([['first'], ['a', 'b', 'c']]))
     await store.close()
   })
 
@@ -261,7 +276,7 @@ describe('memoryStore', () => {
     const store = memoryStore()
     await store.kv.add({ tag: 't', name: 'k' }, 'v', HOUR_MS)
     const append = store.log.append({ tag: 't', name: 'k' }, ['x'], { ttlMs: HOUR_MS, limit: AMPLE })
-    await expect(append).rejects.toThrow(TypeError)
+    await expect(append).rejects.toThrow('t/k is not a log')
     expect(await store.kv.get({ tag: 't', name: 'k' })).toBe('v')
     await store.close()
   })

@@ -189,6 +189,11 @@ export interface Store {
   readonly bus: Bus
   /** The store's clock, ms. */
   now(): number
+  /**
+   * Said once by the transport, before its first step: the name of the server that it is for, so that a store which many
+   * apps share can keep them apart. Throws where this store is another server's.
+   */
+  use?(info: { server: string }): void
   /** Lets go of what this view of the store holds. Calls after it reject with {@link StoreUnavailable}. */
   close(): Promise<void>
 }

@@ -32,9 +32,9 @@ export function memoryLog(records: Records): Log {
 
     async read(key, reader, options) {
       const at = records.step()
-      if (options.guard !== undefined && records.find(options.guard, at) === undefined) return NOTHING('gone')
+      if (options.guard !== undefined && records.find(options.guard, at) === undefined) return nothing('gone')
       const log = find(key, at)
-      if (log === undefined) return NOTHING('unknown')
+      if (log === undefined) return nothing('unknown')
       const { reader: previous, note } = log
       if (options.take === 'attach') {
         log.ticket = Math.max(at, log.ticket + 1)
@@ -128,6 +128,6 @@ function seen(state: State, log: LogRecord, entries: ReadResult['entries']): Rea
   return result
 }
 
-function NOTHING(state: State): ReadResult {
+function nothing(state: State): ReadResult {
   return { state, entries: [], oldest: 0, last: 0, ended: false, ticket: 0 }
 }

@@ -2,7 +2,7 @@
 import type { Entry } from '../store.ts'
 
 /** A repeat of a step is recognised by its token for so many entries. */
-export const TOKENS_KEPT = 64
+const TOKENS_KEPT = 64
 
 interface Item extends Entry {
   token: string | undefined
@@ -17,9 +17,11 @@ export interface Numbered {
   bytes: number
 }
 
+const WIDE = /[\u0100-\uffff]/
+
 /** One byte a character, or two, as engines hold strings. The test costs nothing where all are of one byte. */
 export function sizeOf(text: string): number {
-  return /[\u0100-\uffff]/.test(text) ? text.length * 2 : text.length
+  return WIDE.test(text) ? text.length * 2 : text.length
 }
 
 export function push(run: Numbered, n: number, text: string, token: string | undefined): void {

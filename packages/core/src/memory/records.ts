@@ -44,7 +44,7 @@ export interface TopicRecord extends NumberedRecord {
   readonly kind: 'topic'
 }
 
-export type StoredRecord = TextRecord | LogRecord | TopicRecord
+type StoredRecord = TextRecord | LogRecord | TopicRecord
 
 export class Records {
   readonly #maxBytes: number

@@ -1,6 +1,6 @@
 // Assertions for cases that run under any test runner, or none.
 
-export class CheckFailed extends Error {
+class CheckFailed extends Error {
   override readonly name = 'CheckFailed'
 }
 

@@ -44,6 +44,7 @@ export function unreliable(store: Store, options: Unreliability = {}): Store {
 
   const { kv, log, bus } = store
   return {
+    ...store,
     kv: {
       get: (...args) => call(() => kv.get(...args)),
       add: (...args) => call(() => kv.add(...args)),
