@@ -1,8 +1,9 @@
 // Builds every package: one `tsc -b` over the project references, about two seconds.
-import { node, root, run } from './run.mjs'
+import { main, node, root, run } from './run.mjs'
 
-export async function build() {
-  await run(node(), [`${root}/node_modules/typescript/bin/tsc`, '-b'])
+/** @param {'show' | 'stderr' | 'keep'} output */
+export async function build(output = 'show') {
+  await run(node(), [`${root}/node_modules/typescript/bin/tsc`, '-b'], { output })
 }
 
-if (import.meta.main ?? process.argv[1] === import.meta.filename) await build()
+await main(import.meta.url, () => build())

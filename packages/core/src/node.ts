@@ -36,8 +36,13 @@ export interface Node {
 }
 
 export function createNode(server: Server, settings: Settings, store: Store, ownsStore: boolean): Node {
+  let id: string | undefined
   const node = {
-    id: nanoid(12),
+    /** Drawn when it is first needed: Workers have no randomness where modules are loaded. */
+    get id() {
+      id ??= nanoid(12)
+      return id
+    },
     server,
     settings,
     store: counted(

@@ -71,6 +71,7 @@ export function createTransport<C = unknown, P = unknown>(
 ): Transport<P> {
   const { store: given, ...settings } = resolveOptions(options)
   const store = given ?? memoryStore()
+  store.use?.({ server: server.info.name })
   const node = createNode(server as Server, settings, store, given === undefined)
   const edge = createEdge(settings)
   const eras = createEras(node)
