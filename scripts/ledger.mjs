@@ -18,7 +18,7 @@ const { values } = parseArgs({ options: { from: { type: 'string' }, break: { typ
 async function results() {
   if (values.from) return JSON.parse(readFileSync(values.from, 'utf8'))
   const file = `${root}/out/ledger.json`
-  await run(node(), [`${root}/node_modules/vitest/vitest.mjs`, 'run', '--reporter=json', `--outputFile=${file}`], { quiet: true })
+  await run(node(), [`${root}/node_modules/vitest/vitest.mjs`, 'run', '--reporter=json', `--outputFile=${file}`], { output: 'keep' })
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
@@ -61,7 +61,7 @@ if (notOurs.size > NOT_OURS_MAX) {
 
 let broken = ''
 if (values.break !== undefined) {
-  const hash = (await run('git', ['rev-parse', 'HEAD'], { quiet: true })).trim()
+  const hash = (await run('git', ['rev-parse', 'HEAD'], { output: 'keep' })).trim()
   const draw = (id) => createHash('sha256').update(hash + id).digest('hex')
   const drawn = [...passing.keys()].sort((a, b) => draw(a).localeCompare(draw(b))).slice(0, Number(values.break))
   const { caught, missed } = await breakLines(drawn)

@@ -36,7 +36,7 @@ export function node() {
  * `output`: `show` it all; `stderr` to show it there, so that stdout stays the caller's; `keep` it unless it fails.
  * @returns {Promise<string>} what it printed on stdout, if that was kept
  */
-export function run(command, args, { output = 'show', cwd = root, env = {} } = {}) {
+export function run(command, args, { output = 'show', cwd = root, env = {}, silent = false } = {}) {
   return new Promise((resolve, reject) => {
     const to = { show: ['inherit', 'inherit'], stderr: [2, 2], keep: ['pipe', 'pipe'] }[output]
     const child = spawn(command, args, { cwd, env: { ...environment(), ...env }, stdio: ['ignore', ...to] })
@@ -52,7 +52,7 @@ export function run(command, args, { output = 'show', cwd = root, env = {} } = {
     child.on('error', reject)
     child.on('close', (code, signal) => {
       if (code === 0) return resolve(out)
-      process.stderr.write(all)
+      if (!silent) process.stderr.write(all)
       reject(new Error(`${[command, ...args].join(' ')} ended with ${signal ?? code}`))
     })
   })

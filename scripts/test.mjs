@@ -1,7 +1,7 @@
 // `npm test`: installs, builds, runs everything. FAIRLEAD_FULL=1 runs it at full size, as `npm run prove` does.
 import { existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { checkPackages } from './check-packages.mjs'
-import { main, root, run } from './run.mjs'
+import { main, node, root, run } from './run.mjs'
 import { setup } from './setup.mjs'
 import { createTally, script } from './tally.mjs'
 
@@ -14,7 +14,7 @@ async function vitest(tally) {
   mkdirSync(`${root}/out`, { recursive: true })
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
   let failure
-  await run(bin('vitest'), ['run', ...reporters]).catch((error) => {
+  await run(bin('vitest'), ['run', ...reporters], { env: { FAIRLEAD_WHOLE: '1' } }).catch((error) => {
     failure = error
   })
   if (!existsSync(report)) throw failure ?? new Error('Vitest wrote no report')
@@ -45,6 +45,7 @@ export async function testAll(tally) {
     }
   })
   await tally.step('tests', () => vitest(tally))
+  await tally.step('ledger', () => run(node(), [`${root}/scripts/ledger.mjs`, '--from', `${root}/out/vitest.json`]))
   await tally.step('each era without the other', () => script('check-eras'))
   await tally.step('sizes', () => script('sizes'))
   await tally.step('packages', checkPackages)

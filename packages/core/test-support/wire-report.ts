@@ -1,4 +1,4 @@
-// Sums up what the workers have checked. With FAIRLEAD_FULL=1 (the whole suite runs) a revision without any fails the run.
+// Sums up what the workers have checked. With FAIRLEAD_WHOLE=1 (the whole suite runs) a revision without any fails the run.
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -26,7 +26,7 @@ export default function setup(project: TestProject): () => void {
     }))
     console.log(`wire: ${sums.map(({ revision, sum }) => `${revision} ${sum}`).join(', ')} messages checked`)
     const none = sums.filter(({ sum }) => sum === 0).map(({ revision }) => revision)
-    if (process.env.FAIRLEAD_FULL === '1' && none.length > 0) {
+    if (process.env.FAIRLEAD_WHOLE === '1' && none.length > 0) {
       throw new Error(`wire: no message was checked of ${none.join(', ')}`)
     }
   }
