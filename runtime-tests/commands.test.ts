@@ -16,8 +16,6 @@ async function node(...args: string[]): Promise<{ code: number; stdout: string; 
 }
 
 test.each([
-  ['conformance', 3],
-  ['ledger', 3],
   ['fuzz', 9],
   ['chaos', 11],
   ['soak', 11],

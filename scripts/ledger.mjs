@@ -13,12 +13,15 @@ const WHOLE = []
 /** May only fall. */
 const NOT_OURS_MAX = 21
 
+// A test that ran this command would run all tests, and so itself, for ever.
+if (process.env.FAIRLEAD_LEDGER) throw new Error('npm run ledger does not run within itself')
+
 const { values } = parseArgs({ options: { from: { type: 'string' }, break: { type: 'string' } } })
 
 async function results() {
   if (values.from) return JSON.parse(readFileSync(values.from, 'utf8'))
   const file = `${root}/out/ledger.json`
-  await run(node(), [`${root}/node_modules/vitest/vitest.mjs`, 'run', '--reporter=json', `--outputFile=${file}`], { output: 'keep' })
+  await run(node(), [`${root}/node_modules/vitest/vitest.mjs`, 'run', '--reporter=json', `--outputFile=${file}`], { output: 'keep', env: { FAIRLEAD_LEDGER: '1' } })
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
