@@ -1,4 +1,6 @@
-// The official conformance suite against our fixtures.
-import { notYet } from './not-yet.mjs'
+// `npm run conformance -- [--era legacy|modern] [--fixture NAME,…]`: the official suite against our fixtures.
+import { become, node, root } from './run.mjs'
+import { setup } from './setup.mjs'
 
-notYet('npm run conformance', 3)
+await setup('stderr')
+become(node(), [`${root}/runtime-tests/conformance/main.ts`, ...process.argv.slice(2)])

@@ -21,7 +21,10 @@ const { values } = parseArgs({ options: { from: { type: 'string' }, break: { typ
 async function results() {
   if (values.from) return JSON.parse(readFileSync(values.from, 'utf8'))
   const file = `${root}/out/ledger.json`
-  await run(node(), [`${root}/node_modules/vitest/vitest.mjs`, 'run', '--reporter=json', `--outputFile=${file}`], { output: 'keep', env: { FAIRLEAD_LEDGER: '1' } })
+  await run(node(), [`${root}/node_modules/vitest/vitest.mjs`, 'run', '--reporter=json', `--outputFile=${file}`], {
+    output: 'keep',
+    env: { FAIRLEAD_LEDGER: '1' },
+  })
   return JSON.parse(readFileSync(file, 'utf8'))
 }
 
@@ -45,7 +48,9 @@ function tested({ testResults }) {
 
 const requirements = JSON.parse(readFileSync(`${root}/docs/requirements.json`, 'utf8'))
 const notOurs = new Map(
-  [...readFileSync(`${root}/docs/not-ours.md`, 'utf8').matchAll(/^\| ([A-P]-\d\d) \| (.+) \|$/gm)].map(([, id, why]) => [id, why]),
+  [...readFileSync(`${root}/docs/not-ours.md`, 'utf8').matchAll(/^\| ([A-P]-\d\d) \| (.+) \|$/gm)].map(
+    ([, id, why]) => [id, why],
+  ),
 )
 const passing = tested(await results())
 const groups = Map.groupBy(requirements, ({ id }) => id[0])
@@ -54,7 +59,9 @@ for (const [group, all] of groups) {
   const none = all.filter(({ id }) => !passing.has(id) && !notOurs.has(id)).map(({ id }) => id)
   const own = all.filter(({ id }) => passing.has(id)).length
   const others = all.filter(({ id }) => !passing.has(id) && notOurs.has(id)).length
-  console.log(`${group}  ${own} tested / ${others} not ours / ${none.length} without${none.length ? `: ${none.join(' ')}` : ''}`)
+  console.log(
+    `${group}  ${own} tested / ${others} not ours / ${none.length} without${none.length ? `: ${none.join(' ')}` : ''}`,
+  )
   if (WHOLE.includes(group)) falls += none.length
 }
 if (notOurs.size > NOT_OURS_MAX) {
@@ -65,7 +72,10 @@ if (notOurs.size > NOT_OURS_MAX) {
 let broken = ''
 if (values.break !== undefined) {
   const hash = (await run('git', ['rev-parse', 'HEAD'], { output: 'keep' })).trim()
-  const draw = (id) => createHash('sha256').update(hash + id).digest('hex')
+  const draw = (id) =>
+    createHash('sha256')
+      .update(hash + id)
+      .digest('hex')
   const drawn = [...passing.keys()].sort((a, b) => draw(a).localeCompare(draw(b))).slice(0, Number(values.break))
   const { caught, missed } = await breakLines(drawn)
   broken = `, ${caught} of ${drawn.length} broken lines caught`

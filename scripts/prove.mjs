@@ -9,7 +9,6 @@ import { testAll } from './test.mjs'
 /** What is proved by a command of its own, and the issue that brings those which are not there yet. */
 const COMMANDS = [
   { name: 'bench', args: [] },
-  { name: 'conformance', args: [], issue: 3 },
   { name: 'ledger', args: [], issue: 3 },
   { name: 'fuzz', args: ['--runs', '1000000'], issue: 9 },
   { name: 'chaos', args: ['--seconds', '120'], issue: 11 },

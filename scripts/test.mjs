@@ -48,6 +48,7 @@ export async function testAll(tally) {
   await tally.step('ledger', () => run(node(), [`${root}/scripts/ledger.mjs`, '--from', `${root}/out/vitest.json`]))
   await tally.step('each era without the other', () => script('check-eras'))
   await tally.step('sizes', () => script('sizes'))
+  await tally.step('conformance', () => script('conformance'))
   await tally.step('packages', checkPackages)
   await tally.step('unused files, exports, dependencies', async () => {
     await run(bin('knip'), [], { output: 'keep' })

@@ -14,7 +14,14 @@ function copyTree() {
     const installed = join(root, folder, 'node_modules')
     if (existsSync(installed)) symlinkSync(installed, join(copy, folder, 'node_modules'))
   }
-  for (const folder of ['', 'fixtures', 'runtime-tests', 'bench', ...readdirSync(`${root}/packages`).map((name) => `packages/${name}`)]) link(folder)
+  for (const folder of [
+    '',
+    'fixtures',
+    'runtime-tests',
+    'bench',
+    ...readdirSync(`${root}/packages`).map((name) => `packages/${name}`),
+  ])
+    link(folder)
   return copy
 }
 
@@ -36,14 +43,19 @@ export async function breakLines(ids) {
         console.log(`${id}  ${file} has not just one line: ${line}`)
         continue
       }
-      writeFileSync(path, whole.replace(line, () => instead))
+      writeFileSync(
+        path,
+        whole.replace(line, () => instead),
+      )
       const args = [`${copy}/node_modules/vitest/vitest.mjs`, 'run', test, '--testNamePattern', `\\b${id}\\b`]
       const isCaught = await run(node(), args, { output: 'keep', cwd: copy, silent: true }).then(
         () => false,
         () => true,
       )
       writeFileSync(path, whole)
-      console.log(`${id}  ${isCaught ? 'caught' : 'NOT caught'}: ${file}: ${line.trim()} -> ${instead.trim() || 'nothing'}`)
+      console.log(
+        `${id}  ${isCaught ? 'caught' : 'NOT caught'}: ${file}: ${line.trim()} -> ${instead.trim() || 'nothing'}`,
+      )
       if (isCaught) caught++
     }
   } finally {
