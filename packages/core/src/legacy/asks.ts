@@ -51,7 +51,7 @@ export function createAsks(
   node: Node,
   standalone: Standalone,
   refOf: (call: Call) => SessionRef | undefined,
-  hangUp: (call: Call, retryMs: number | undefined) => void,
+  hangUp: (call: Call, retryMs: number | undefined) => Promise<void>,
 ): LegacyAsks {
   const pending = new Map<string, Pending>()
 
@@ -172,7 +172,8 @@ export function createAsks(
       once: async (_call, _key, fn) => fn(),
       startTask: async () => {},
       closeStream: async (call, retryMs) => {
-        if (REVISIONS[call.version].priming) hangUp(call, retryMs)
+        // Where the call has no stream yet, it gets one now: else there would be nothing to come back to.
+        if (REVISIONS[call.version].priming && refOf(call) && call.answer.stream()) await hangUp(call, retryMs)
       },
     },
     async request(ref, record, method, params, options = {}) {

@@ -16,12 +16,14 @@ import type { SessionRef } from './session.ts'
 const STREAM_ID = /^[\w-]{12}$/
 /** A cursor may be ahead of what is stored, since events go out first; but not by any number. */
 const AHEAD = 100_000
+/** A client that was hung up on comes back after this, if the handler says nothing else. */
+const HANG_UP_RETRY_MS = 1000
 
 export interface CallStreams {
   /** The stream of a call that turns into one. */
   open(call: Call, ref: SessionRef): Outlet
-  /** 2025-11-25: ends the connection, not the stream. */
-  hangUp(call: Call, retryMs: number | undefined): void
+  /** 2025-11-25: ends the connection, not the stream, once it can be resumed. */
+  hangUp(call: Call, retryMs: number | undefined): Promise<void>
   /** Another connection for a stream (D-03, D-05). */
   resume(ref: SessionRef, streamId: string, after: number): Promise<Reply>
   /** The session is over: its streams end, with nothing stored any more. */
@@ -60,6 +62,8 @@ class Writer implements Outlet {
   #behind: string[] = []
   #behindSize = 0
   #ended = false
+  /** Settles when it is known whether the stream has a record. */
+  readonly made: Promise<void>
   #work: Promise<void>
 
   constructor(shared: Shared, call: Call, ref: SessionRef) {
@@ -72,7 +76,8 @@ class Writer implements Outlet {
     })
     this.reply = { status: 200, headers: SSE_HEADERS, body: this.#connection }
     shared.writers.set(this.id, this)
-    this.#work = this.#make()
+    this.made = this.#make()
+    this.#work = this.made
   }
 
   get settled(): Promise<void> {
@@ -224,7 +229,16 @@ export function createCallStreams(
       byCall.set(call, writer)
       return writer
     },
-    hangUp: (call, retryMs) => byCall.get(call)?.letGo(retryMs),
+    async hangUp(call, retryMs = HANG_UP_RETRY_MS) {
+      const writer = byCall.get(call)
+      if (!writer) return
+      await writer.made
+      writer.letGo(retryMs)
+      // It may have come back since.
+      const reader = readers.get(writer.key)
+      reader?.connection.write(retryFrame(retryMs))
+      reader?.leave()
+    },
     async resume(ref, streamId, after) {
       if (!STREAM_ID.test(streamId)) return refuse(REFUSE.eventUnknown)
       await node.fleet.join()
