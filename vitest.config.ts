@@ -23,7 +23,7 @@ export default defineConfig({
     ],
     exclude: ['**/node_modules/**', '**/dist/**'],
     setupFiles: ['./vitest.setup.ts'],
-    globalSetup: ['./packages/core/test-support/wire-report.ts'],
+    globalSetup: ['./packages/core/test-support/wire-report.ts', './runtime-tests/redis/global-setup.ts'],
     // A rejection that nobody handles, or an exception in a timer, fails the run.
     dangerouslyIgnoreUnhandledErrors: false,
     pool: 'forks',

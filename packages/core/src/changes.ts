@@ -14,8 +14,6 @@ const RETRY_MS = 1000
 const LISTINGS: readonly ListKind[] = ['tools', 'prompts', 'resources']
 /** The listings that the fleet was told of last, and some before them. */
 const LISTINGS_KEY: Key = { tag: 'listings', name: 'fingerprints' }
-const LISTINGS_MS = 30 * 86_400_000
-
 const PAST = 24
 
 interface Told {
@@ -74,6 +72,9 @@ export function createChanges(node: Node): Changes {
   const index = new Map<string, Set<Listener>>()
   const superseded = new Set<string>()
   const unsent = new Map<string, { change: Change; token: string }>()
+  /** As long as somebody may know the listings of before: a session, or a client of a node that has just died. */
+  const listingsMs = Math.max(2 * settings.leaseMs, settings.sessions ? settings.sessions.ttlMs : 0)
+  let listingsRenewedAt = 0
   let retrying = false
   let following: Promise<Subscription> | undefined
   let at = 0
@@ -90,7 +91,12 @@ export function createChanges(node: Node): Changes {
     await node.fleet.join()
     const subscription = await store.bus.subscribe(EVENTS_TOPIC, { ttlMs: 2 * settings.leaseMs }, serve)
     at = Math.max(at, subscription.place)
-    node.fleet.onUpkeep(() => subscription.renew())
+    node.fleet.onUpkeep(async () => {
+      await subscription.renew()
+      if (Date.now() - listingsRenewedAt < listingsMs / 3) return
+      await store.kv.get(LISTINGS_KEY, listingsMs)
+      listingsRenewedAt = Date.now()
+    })
     await announce()
     return subscription
   }
@@ -101,7 +107,8 @@ export function createChanges(node: Node): Changes {
     const now = LISTINGS.map((kind) => fingerprints[kind])
     const first = JSON.stringify({ now, past: [] } satisfies Told)
     const text =
-      (await store.kv.get(LISTINGS_KEY, LISTINGS_MS)) ?? (await store.kv.add(LISTINGS_KEY, first, LISTINGS_MS))
+      (await store.kv.get(LISTINGS_KEY, listingsMs)) ?? (await store.kv.add(LISTINGS_KEY, first, listingsMs))
+    listingsRenewedAt = Date.now()
     if (text === undefined) return
     const told = JSON.parse(text) as Told
     const changed = LISTINGS.filter((_, i) => told.now[i] !== now[i])
@@ -109,7 +116,7 @@ export function createChanges(node: Node): Changes {
     for (const print of past) superseded.add(print)
     if (changed.length === 0) return
     const next = JSON.stringify({ now, past } satisfies Told)
-    if (!(await store.kv.swap(LISTINGS_KEY, text, next, LISTINGS_MS))) return
+    if (!(await store.kv.swap(LISTINGS_KEY, text, next, listingsMs))) return
     for (const kind of changed) await publish({ kind })
   }
 

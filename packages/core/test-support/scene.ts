@@ -1,6 +1,7 @@
 // A transport for one test, and the proof that nothing of it is left when the test is over.
 import { expect, onTestFinished, vi } from 'vitest'
 import type { TransportOptions } from '../src/options.ts'
+import type { Server } from '../src/server.ts'
 import { createTransport, type Transport } from '../src/transport.ts'
 import { TestServer } from './server.ts'
 
@@ -10,14 +11,16 @@ export interface Reported {
   where: { phase: string; method?: string; sessionId?: string }
 }
 
-export interface Scene {
-  server: TestServer
+export interface Scene<S = TestServer> {
+  server: S
   transport: Transport
   reported: Reported[]
 }
 
-/** A test server behind a transport with these options. */
-export function scene(options: TransportOptions = {}, server: TestServer = new TestServer()): Scene {
+/** A server, by default a test server, behind a transport with these options. */
+export function scene(options?: TransportOptions): Scene
+export function scene<S extends Server>(options: TransportOptions, server: S): Scene<S>
+export function scene(options: TransportOptions = {}, server: Server = new TestServer()): Scene<Server> {
   const reported: Reported[] = []
   const transport = createTransport(server, { onError: (error, where) => reported.push({ error, where }), ...options })
   onTestFinished(async () => {

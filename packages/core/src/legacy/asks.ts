@@ -44,8 +44,9 @@ export interface RequestOptions {
   signal?: AbortSignal
 }
 
-/** How a request gets to the client; false: no way. */
-type Send = (json: string, deadline: number) => boolean | Promise<boolean>
+/** How a request gets to the client; nobody: not at all; unread: it is stored, and nobody reads it now. */
+type Way = 'sent' | 'unread' | 'nobody'
+type Send = (json: string, deadline: number) => Way | Promise<Way>
 
 export function createAsks(
   node: Node,
@@ -107,19 +108,23 @@ export function createAsks(
       const json = toJson(
         params === undefined ? { jsonrpc: '2.0', id, method } : { jsonrpc: '2.0', id, method, params },
       )
-      const failed = (error: unknown) => {
+      const sending = async () => {
+        const way = await send(json, node.store.now() + timeoutMs)
+        if (way === 'sent') return
+        const error = new Error(`${method}: the client has no stream open on which it could be asked`)
+        if (way === 'unread') giveUp('nobody reads', error)
+        else throw error
+      }
+      sending().catch((error) => {
         done()
         reject(error)
-      }
-      Promise.resolve(send(json, node.store.now() + timeoutMs)).then((sent) => {
-        if (!sent) failed(new Error(`${method}: the client has no stream open on which it could be asked`))
-      }, failed)
+      })
     })
   }
 
-  async function viaStandalone(ref: SessionRef, json: string, deadline: number): Promise<boolean> {
-    const { state } = await standalone.send(ref, json, { needReader: true, deadline })
-    return state === 'ok'
+  async function viaStandalone(ref: SessionRef, json: string, deadline: number): Promise<Way> {
+    const { state, isRead } = await standalone.send(ref, json, { needReader: true, deadline })
+    return state === 'ok' ? (isRead ? 'sent' : 'unread') : 'nobody'
   }
 
   /** Inside a call: on its own stream where it can have one, else on the standalone one (S20, S21). */
@@ -127,8 +132,13 @@ export function createAsks(
     const ref = refOf(call)
     if (!ref) throw new Error(`${method}: without a session the client's answer can't come back`)
     await node.fleet.join()
-    const send: Send = (json, deadline) => call.answer.message(json, true) || viaStandalone(ref, json, deadline)
-    return ask(ref, method, params, send, (json) => call.answer.message(json, true), { signal: call.signal })
+    let say = (json: string): void => void call.answer.message(json, true)
+    const send: Send = (json, deadline) => {
+      if (call.answer.message(json, true)) return 'sent'
+      say = (json) => void standalone.send(ref, json).catch(() => {})
+      return viaStandalone(ref, json, deadline)
+    }
+    return ask(ref, method, params, send, (json) => say(json), { signal: call.signal })
   }
 
   function declared(call: Call, capability: string, mode?: string): void {

@@ -98,7 +98,12 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
     if (!state) return answerJson(text)
     const ref = await state.start({ version, client: clientOf(params), listings: fingerprints }, principal)
     if (!ref) return refuse(REFUSE.busy, id)
-    await settings.onSessionStart?.(state.sessionOf(ref), exchange.request())
+    try {
+      await settings.onSessionStart?.(state.sessionOf(ref), exchange.request())
+    } catch (error) {
+      await state.end(ref, 'closed')
+      throw error
+    }
     return answerJson(text, { [HEADER.session]: ref.id })
   }
 
@@ -244,7 +249,8 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
         switch (member.kind) {
           case 'request': {
             const reply = await request(member.message, { ...arrival, forms: { json: true, sse: false } })
-            if ('response' in reply) throw new McpError(CODE.invalidRequest, 'a member of the batch lacks a scope')
+            // The 403 of one member is no answer to the others.
+            if ('response' in reply) return errorText(member.message.id, CODE.invalidRequest, 'a scope is missing')
             return typeof reply.body === 'string' && reply.body !== '' ? reply.body : undefined
           }
           case 'notification':

@@ -15,6 +15,11 @@ const PARSED = 1024
 const FRESH = 1 / 20
 /** Sessions that are looked at in one go when their time is up. */
 const SWEEP = 100
+/** Sessions that are looked at to find one that can be ended to make room. */
+const EVICT_TRIES = 16
+/** In the place of a record: the session is over, and whoever wrote it deletes the rest. */
+const OVER = 'over '
+const OVER_MS = 10_000
 
 /** What is stored of a session (R06). `v` is the version of this shape. */
 export interface SessionRecord {
@@ -67,13 +72,13 @@ export interface Sessions {
     ref: SessionRef,
     change: (record: SessionRecord) => SessionRecord | undefined,
   ): Promise<SessionRecord | undefined>
-  /** An open stream or a running call keeps it alive (R05, S04). Call the result once, when that ends. */
-  use(ref: SessionRef): () => void
+  /** An open stream or a running call keeps it alive, and its log (R05, S04). Call the result when that ends. */
+  use(ref: SessionRef, log?: Key): () => void
   /** The record as it is, no life renewed. */
   peek(ref: SessionRef): Promise<SessionRecord | undefined>
   /** By its id alone, whoever it belongs to. */
   locate(id: string): Promise<SessionRef | undefined>
-  /** Deletes its records. False: there was none. */
+  /** Deletes its records. False: there was none, or somebody else is at it. */
   remove(ref: SessionRef): Promise<boolean>
   /** It is over: nothing of it is kept here. */
   forget(id: string): void
@@ -92,13 +97,14 @@ interface Known {
 
 interface Use {
   count: number
+  logs: Key[]
   renewedAt: number
   timer: Timer | undefined
 }
 
 interface Hooks {
-  /** Ends a session to make room. */
-  evict(ref: SessionRef): Promise<unknown>
+  /** Ends a session to make room. False: it is busy on another node. */
+  evict(ref: SessionRef): Promise<boolean>
   /** It has come to the end of its life. */
   expired(ref: SessionRef): void
 }
@@ -110,6 +116,8 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
   const uses = new Map<string, Use>()
   const parsed = new Map<string, { text: string; record: SessionRecord }>()
   let sweeper: Timer | undefined
+  /** Sessions that are being made. */
+  let starting = 0
 
   function refOf(id: string, principal: Principal | undefined): SessionRef {
     return {
@@ -132,9 +140,10 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
     return record
   }
 
-  /** The text of the record, all of the session's small records renewed with it. */
-  function renew(ref: SessionRef): Promise<string | undefined> {
-    return store.kv.get(ref.key, ttlMs, [ref.standalone, ref.members, ref.values, ref.owner])
+  /** The text of the record, with the session's other records and these logs renewed. */
+  async function renew(ref: SessionRef, logs: readonly Key[] = []): Promise<string | undefined> {
+    const others = [ref.standalone, ref.members, ref.values, ref.owner, ...logs]
+    return living(await store.kv.get(ref.key, ttlMs, others))
   }
 
   function touch(id: string): void {
@@ -164,6 +173,7 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
 
   /** Looks whether those that this node has not used for a TTL are over; another node may have used them. */
   async function sweep(): Promise<void> {
+    const mine = sweeper
     const due: Known[] = []
     for (const own of known.values()) {
       if (own.usedAt + ttlMs > Date.now() || due.length === SWEEP) break
@@ -185,18 +195,20 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
         touch(own.ref.id) // the store is away: later
       }
     }
-    sweeper = undefined
+    if (sweeper === mine) sweeper = undefined
     watch()
   }
 
-  /** Makes room by ending the session that is unused for longest; a busy one is never touched. */
+  /** Makes room by ending those that are unused for longest; a busy one is never touched. */
   async function makeRoom(): Promise<boolean> {
-    if (known.size < max) return true
-    for (const { ref } of known.values()) {
-      if (uses.has(ref.id)) continue
-      await hooks.evict(ref)
-      forget(ref.id)
-      return true
+    const isRoom = () => known.size + starting <= max
+    if (isRoom()) return true
+    let tries = 0
+    for (const { ref } of [...known.values()]) {
+      if (uses.has(ref.id) || !known.has(ref.id)) continue
+      if (!(await hooks.evict(ref))) touch(ref.id)
+      if (isRoom()) return true
+      if (++tries === EVICT_TRIES) break
     }
     return false
   }
@@ -205,7 +217,12 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
     use.timer = timers.after(ttlMs / 3, () => {
       use.renewedAt = Date.now()
       touch(ref.id)
-      renew(ref).catch(() => {}) // the next third will do
+      renew(ref, use.logs).then(
+        (text) => {
+          if (text === undefined) hooks.expired(ref)
+        },
+        () => {}, // the next third will do
+      )
       keepAlive(ref, use)
     })
   }
@@ -217,11 +234,16 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
     isKnown: (id) => known.has(id),
     ref: (id, principal) => (ID.test(id) ? refOf(id, principal) : undefined),
     async start(record, principal) {
-      if (!(await makeRoom())) return undefined
+      starting++
       const ref = refOf(nanoid(ID_LENGTH), principal)
-      await store.kv.add(ref.key, JSON.stringify(record), ttlMs)
-      if (principal) await store.kv.add(ref.owner, principal.id, ttlMs, ref.key)
-      known.set(ref.id, { usedAt: Date.now(), ref })
+      try {
+        if (!(await makeRoom())) return undefined
+        await store.kv.add(ref.key, JSON.stringify(record), ttlMs)
+        if (principal) await store.kv.add(ref.owner, principal.id, ttlMs, ref.key)
+        known.set(ref.id, { usedAt: Date.now(), ref })
+      } finally {
+        starting--
+      }
       watch()
       node.observe('session', { id: ref.id, state: 'start' })
       return ref
@@ -238,7 +260,7 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
     },
     async update(ref, change) {
       for (;;) {
-        const text = await store.kv.get(ref.key)
+        const text = living(await store.kv.get(ref.key))
         if (text === undefined) return undefined
         const record = JSON.parse(text) as SessionRecord
         const changed = change(record)
@@ -246,14 +268,16 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
         if (await store.kv.swap(ref.key, text, JSON.stringify(changed), ttlMs)) return changed
       }
     },
-    use(ref) {
-      const use = uses.get(ref.id) ?? { count: 0, renewedAt: Date.now(), timer: undefined }
+    use(ref, log) {
+      const use = uses.get(ref.id) ?? { count: 0, logs: [], renewedAt: Date.now(), timer: undefined }
       uses.set(ref.id, use)
+      if (log) use.logs.push(log)
       if (use.count++ === 0) keepAlive(ref, use)
       let over = false
       return () => {
         if (over) return
         over = true
+        if (log) use.logs.splice(use.logs.indexOf(log), 1)
         if (--use.count > 0 || uses.get(ref.id) !== use) return
         uses.delete(ref.id)
         timers.clear(use.timer)
@@ -262,17 +286,27 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
       }
     },
     async peek(ref) {
-      const text = await store.kv.get(ref.key)
+      const text = living(await store.kv.get(ref.key))
       return text === undefined ? undefined : parse(ref.id, text)
     },
     async locate(id) {
       if (!ID.test(id)) return undefined
       const bare = refOf(id, undefined)
-      if ((await store.kv.get(bare.key)) !== undefined) return bare
+      if (living(await store.kv.get(bare.key)) !== undefined) return bare
       const owner = await store.kv.get(bare.owner)
       return owner === undefined ? undefined : refOf(id, { id: owner })
     },
-    remove: (ref) => store.kv.delete([ref.key, ref.standalone, ref.members, ref.values, ref.owner]),
+    async remove(ref) {
+      // Who puts this in the record's place has ended it: the reply to a delete that was repeated would not tell.
+      const over = OVER + nanoid()
+      for (;;) {
+        const text = living(await store.kv.get(ref.key))
+        if (text === undefined) return false
+        if (await store.kv.swap(ref.key, text, over, OVER_MS)) break
+      }
+      await store.kv.delete([ref.key, ref.standalone, ref.members, ref.values, ref.owner])
+      return true
+    },
     forget,
     refs: () => [...known.values()].map(({ ref }) => ref),
     async getValue(ref, name) {
@@ -295,4 +329,8 @@ export function createSessions(node: Node, ttlMs: number, max: number, hooks: Ho
     },
   }
   return sessions
+}
+
+function living(text: string | undefined): string | undefined {
+  return text?.startsWith(OVER) ? undefined : text
 }

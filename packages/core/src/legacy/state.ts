@@ -4,6 +4,7 @@ import { notificationText } from '../jsonrpc.ts'
 import type { Node } from '../node.ts'
 import type { Settings } from '../options.ts'
 import type { Principal, Session } from '../server.ts'
+import type { Timer } from '../timers.ts'
 import { createAsks, type LegacyAsks } from './asks.ts'
 import { createListings, type Listings } from './listings.ts'
 import { createMembers, type Members } from './members.ts'
@@ -37,22 +38,33 @@ export interface State {
   close(): Promise<void>
 }
 
+/** Another node that has ended a session tells so within this time. */
+const TELL_MS = 1000
+/** How long a close waits for a store that is away. */
+const SETTLE_MS = 2000
+
 export function createState(node: Node, { ttlMs, max }: Exclude<Settings['sessions'], false>): State {
-  const { calls, changes, store, fleet, settings } = node
-  const sessions = createSessions(node, ttlMs, max, {
-    evict: (ref) => end(ref, 'evicted'),
-    expired: (ref) => over(ref.id, 'expired'),
-  })
-  const readers = createReaders(node, sessions)
-  const gone = (ref: SessionRef) => over(ref.id, 'expired')
-  const streams = createCallStreams(node, readers, createOwners(node), ttlMs, gone)
+  const { calls, changes, store, fleet, settings, timers } = node
+  const sessions = createSessions(node, ttlMs, max, { evict, expired: gone })
+  const readers = createReaders(node, sessions, gone)
+  const streams = createCallStreams(node, sessions, readers, createOwners(node), ttlMs, gone)
   const standalone: Standalone = createStandalone(node, sessions, readers, ttlMs, (ref) => ping(ref))
   const asks = createAsks(node, standalone, refOf, streams.hangUp)
   const members = createMembers(node, ttlMs)
   const listings = createListings(node, sessions, standalone)
   const long = new WeakSet<Call>()
 
-  fleet.receive('ended', ({ session }) => drop(session as string))
+  /** Sessions that this node is ending. */
+  const ending = new Set<string>()
+  /** Sessions that are not there any more, and of which no other node has said yet that it has ended them. */
+  const missing = new Map<string, Timer>()
+
+  fleet.receive('ended', ({ session }) => {
+    const id = session as string
+    timers.clear(missing.get(id))
+    missing.delete(id)
+    drop(id)
+  })
 
   /** What this node holds of a session that is over: calls, streams, asks. */
   function drop(id: string): void {
@@ -66,11 +78,18 @@ export function createState(node: Node, { ttlMs, max }: Exclude<Settings['sessio
     sessions.forget(id)
   }
 
-  /** Drops it, and tells the app if this node is its home. */
-  function over(id: string, reason: EndReason): void {
+  /** It is not in the store any more. Who has ended it tells the app; if nobody has, its home node does (R06). */
+  function gone({ id }: SessionRef): void {
     const isHome = sessions.isKnown(id)
     drop(id)
-    if (isHome) tellApp(id, reason)
+    if (!isHome || ending.has(id)) return
+    if (node.ownsStore) tellApp(id, 'expired')
+    else missing.set(id, timers.after(TELL_MS, () => tellMissing(id)))
+  }
+
+  function tellMissing(id: string): void {
+    missing.delete(id)
+    tellApp(id, 'expired')
   }
 
   function tellApp(id: string, reason: EndReason): void {
@@ -78,18 +97,37 @@ export function createState(node: Node, { ttlMs, max }: Exclude<Settings['sessio
     told().catch((error) => node.report(error, 'onSessionEnd', undefined, id))
   }
 
+  /** The nodes that may have something of it, which have to hear of its end. */
+  async function nodesOf(ref: SessionRef): Promise<string[]> {
+    const [nodes, reader] = await Promise.all([members.nodes(ref), standalone.readerOf(ref)])
+    return [...new Set(reader === undefined ? nodes : [...nodes, reader])].filter((id) => id !== node.id)
+  }
+
   async function end(ref: SessionRef, reason: EndReason): Promise<boolean> {
     const record = await sessions.peek(ref)
     if (!record) return false
-    // Who has to hear of it is read before the records go.
-    const poke = { guard: ref.key, ttlMs, limit: { entries: 1, bytes: 1 } }
-    const [nodes, { reader }] = await Promise.all([members.nodes(ref), store.log.append(ref.standalone, [], poke)])
-    if (!(await sessions.remove(ref))) return false
+    const nodes = new Set(await nodesOf(ref))
+    if (record.node !== node.id) nodes.add(record.node)
+    ending.add(ref.id)
+    try {
+      if (!(await sessions.remove(ref))) return false
+    } finally {
+      ending.delete(ref.id)
+    }
     drop(ref.id)
     tellApp(ref.id, reason)
-    for (const id of new Set([...nodes, reader, record.node])) {
-      if (id !== undefined && id !== node.id) await fleet.tell(id, { kind: 'ended', session: ref.id })
-    }
+    await Promise.all([...nodes].map((id) => fleet.tell(id, { kind: 'ended', session: ref.id })))
+    return true
+  }
+
+  /** Another node renews what it uses at each third of the TTL. */
+  async function isBusyElsewhere(ref: SessionRef): Promise<boolean> {
+    return (await store.kv.ttl(ref.key)) > (ttlMs * 2) / 3 && (await nodesOf(ref)).length > 0
+  }
+
+  async function evict(ref: SessionRef): Promise<boolean> {
+    if (await isBusyElsewhere(ref)) return false
+    if (!(await end(ref, 'evicted'))) gone(ref)
     return true
   }
 
@@ -110,9 +148,9 @@ export function createState(node: Node, { ttlMs, max }: Exclude<Settings['sessio
       get: (key) => sessions.getValue(ref, key) as Promise<never>,
       set: (key, value) => sessions.setValue(ref, key, value),
       async send(method, params) {
-        const { state, reader } = await standalone.send(ref, notificationText(method, params))
+        const { state, isRead } = await standalone.send(ref, notificationText(method, params))
         if (state !== 'ok') return 'gone'
-        return reader === undefined ? 'kept' : 'delivered'
+        return isRead ? 'delivered' : 'kept'
       },
       async request(method, params, options) {
         const record = await sessions.peek(ref)
@@ -166,9 +204,16 @@ export function createState(node: Node, { ttlMs, max }: Exclude<Settings['sessio
       await standalone.wantsChanged(ref)
     },
     async close() {
-      readers.each((reader) => reader.leave())
-      await streams.settled()
-      if (node.ownsStore) for (const { id } of sessions.refs()) over(id, 'closed')
+      // What was said goes out and is stored, and the next nodes learn how far the streams came.
+      const late = new Promise<void>((resolve) => timers.after(SETTLE_MS, resolve))
+      await Promise.race([streams.settled().then(() => readers.close()), late])
+      for (const id of missing.keys()) tellMissing(id)
+      if (node.ownsStore) {
+        for (const { id } of sessions.refs()) {
+          drop(id)
+          tellApp(id, 'closed')
+        }
+      }
       sessions.close()
     },
   }

@@ -11,7 +11,7 @@ import { frame, primingFrame, retryFrame, SSE_HEADERS } from '../sse.ts'
 import type { Key } from '../store.ts'
 import { type Owners, ownerText } from './owners.ts'
 import { PAGE, RETRY_MS, type Readers } from './reader.ts'
-import type { SessionRef } from './session.ts'
+import type { SessionRef, Sessions } from './session.ts'
 
 const STREAM_ID = /^[\w-]{12}$/
 /** A cursor may be ahead of what is stored, since events go out first; but not by any number. */
@@ -34,6 +34,7 @@ export interface CallStreams {
 
 interface Shared {
   readonly node: Node
+  readonly sessions: Sessions
   readonly readers: Readers
   readonly writers: Map<string, Writer>
   readonly limit: { entries: number; bytes: number }
@@ -62,8 +63,10 @@ class Writer implements Outlet {
   #behind: string[] = []
   #behindSize = 0
   #ended = false
+  /** The record lives for as long as the call runs, whether it says something or not. */
+  readonly #release: () => void
   /** Settles when it is known whether the stream has a record. */
-  readonly made: Promise<void>
+  readonly #made: Promise<void>
   #work: Promise<void>
 
   constructor(shared: Shared, call: Call, ref: SessionRef) {
@@ -76,8 +79,9 @@ class Writer implements Outlet {
     })
     this.reply = { status: 200, headers: SSE_HEADERS, body: this.#connection }
     shared.writers.set(this.id, this)
-    this.made = this.#make()
-    this.#work = this.made
+    this.#release = shared.sessions.use(ref, this.key)
+    this.#made = this.#make()
+    this.#work = this.#made
   }
 
   get settled(): Promise<void> {
@@ -103,11 +107,31 @@ class Writer implements Outlet {
     this.#connection.end()
   }
 
+  /** Ends the connection that reads it, wherever that is. */
+  async hangUp(retryMs: number): Promise<void> {
+    await this.#made
+    if (this.#state !== 'stored') return
+    this.letGo(retryMs)
+    const { node, readers, limit, ttlMs } = this.#shared
+    try {
+      const { reader } = await node.store.log.append(this.key, [], { guard: this.#ref.key, ttlMs, limit })
+      await readers.hangUp(this.key, reader, retryMs)
+    } catch (error) {
+      this.#report(error)
+    }
+  }
+
+  /** Nothing more is stored. */
   drop(): void {
     this.#state = 'bare'
     this.#behind = []
     this.#connection.end()
+    this.#over()
+  }
+
+  #over(): void {
     this.#shared.writers.delete(this.id)
+    this.#release()
   }
 
   async #make(): Promise<void> {
@@ -170,7 +194,7 @@ class Writer implements Outlet {
   #flushing = false
 
   async #append(): Promise<void> {
-    const { node, readers, writers, limit, ttlMs, keptMs } = this.#shared
+    const { node, readers, limit, ttlMs, keptMs } = this.#shared
     await undefined
     while (this.#state === 'stored' && (this.#behind.length > 0 || this.#ended)) {
       const batch = this.#behind
@@ -191,10 +215,12 @@ class Writer implements Outlet {
         if (state !== 'ok') this.drop()
         else {
           if (reader !== node.id) this.letGo()
-          readers.wake(this.key, reader)
+          readers.wake(this.key, reader).catch((error) => this.#report(error))
         }
-        if (end) writers.delete(this.id)
-        if (end) return
+        if (end) {
+          this.#over()
+          return
+        }
       } catch (error) {
         this.#report(error)
         this.#behind = [...batch, ...this.#behind]
@@ -212,6 +238,7 @@ class Writer implements Outlet {
 
 export function createCallStreams(
   node: Node,
+  sessions: Sessions,
   readers: Readers,
   owners: Owners,
   ttlMs: number,
@@ -221,7 +248,10 @@ export function createCallStreams(
   const writers = new Map<string, Writer>()
   const byCall = new WeakMap<Call, Writer>()
   const limit = { entries: maxEvents, bytes: maxBytes }
-  const shared: Shared = { node, readers, writers, limit, ttlMs, keptMs: Math.min(maxAgeMs, ttlMs), gone }
+  const shared: Shared = { node, sessions, readers, writers, limit, ttlMs, keptMs: Math.min(maxAgeMs, ttlMs), gone }
+
+  // A reader of the log is told by its own; but the first connection reads no log.
+  node.fleet.receive('let-go', ({ log }) => writers.get(String(log).split(' stream:')[1] ?? '')?.letGo())
 
   return {
     open(call, ref) {
@@ -229,16 +259,7 @@ export function createCallStreams(
       byCall.set(call, writer)
       return writer
     },
-    async hangUp(call, retryMs = HANG_UP_RETRY_MS) {
-      const writer = byCall.get(call)
-      if (!writer) return
-      await writer.made
-      writer.letGo(retryMs)
-      // It may have come back since.
-      const reader = readers.get(writer.key)
-      reader?.connection.write(retryFrame(retryMs))
-      reader?.leave()
-    },
+    hangUp: async (call, retryMs = HANG_UP_RETRY_MS) => byCall.get(call)?.hangUp(retryMs),
     async resume(ref, streamId, after) {
       if (!STREAM_ID.test(streamId)) return refuse(REFUSE.eventUnknown)
       await node.fleet.join()
@@ -255,12 +276,16 @@ export function createCallStreams(
         after,
       )
       node.observe('stream', { state: 'resume' })
-      reader.took(attached)
+      reader.start(attached)
       if (reader.open && owner !== undefined) owners.watch(owner, reader, { ttlMs: shared.keptMs, limit })
       return { status: 200, headers: SSE_HEADERS, body: reader.connection }
     },
     drop(sessionId) {
-      for (const writer of [...writers.values()]) if (writer.key.tag === sessionId) writer.drop()
+      for (const writer of [...writers.values()]) {
+        if (writer.key.tag !== sessionId) continue
+        writer.drop()
+        node.store.kv.delete([writer.key]).catch(() => {}) // it runs out by itself
+      }
     },
     async settled() {
       await Promise.all([...writers.values()].map((writer) => writer.settled))

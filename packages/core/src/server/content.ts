@@ -1,87 +1,99 @@
-// Results of tools: from what a handler returns to what a revision knows.
-import { isObject } from '../jsonrpc.ts'
-import { type ProtocolVersion, REVISIONS } from '../protocol.ts'
-import type { Content, ToolResult } from '../server.ts'
+// Content of tools, prompts and resources: checked, and as a revision knows it.
+import type { Revision } from '../protocol.ts'
+import type { Content } from '../server.ts'
+import { isBase64, toBase64 } from './base64.ts'
+import { isAnnotations, isIcons, isMimeType, isObject, isUri } from './checks.ts'
+import type { ContentInput, LinkInput, ResourceContents } from './config.ts'
 
-/** What a handler without an outputSchema has returned, as a whole result. */
-export function toToolResult(value: unknown): ToolResult {
-  if (typeof value === 'string') return { content: [{ type: 'text', text: value }] }
-  if (value === undefined) return { content: [] }
-  if (Array.isArray(value)) return { content: value as Content[] }
-  if (isObject(value)) {
-    if (Array.isArray(value.content)) return value as unknown as ToolResult
-    if (typeof value.type === 'string') return { content: [value as unknown as Content] }
-  }
-  throw new TypeError('a tool must return text, content or a result with content')
-}
-
-/** A structured value also goes out as text, for clients that know no other (L-10). */
-export function withText(value: unknown, { content, ...result }: Partial<ToolResult>): ToolResult {
-  const texts: Content[] = content?.length ? content : [{ type: 'text', text: JSON.stringify(value) ?? 'null' }]
-  return { ...result, content: texts, structuredContent: value }
-}
-
-export function errorResult(text: string): ToolResult {
-  return { content: [{ type: 'text', text }], isError: true }
-}
-
-/** Leaves out what the revision does not know: content kinds (L-21), structured content that it can't take (L-11). */
-export function forRevision(result: ToolResult, version: ProtocolVersion): ToolResult {
-  const { structured, titles } = REVISIONS[version]
-  let shaped = result
-  if (
-    'structuredContent' in result &&
-    structured !== 'any' &&
-    !(structured === 'object' && isObject(result.structuredContent))
-  ) {
-    const { structuredContent: _, ...rest } = result
-    shaped = rest
-  }
-  if (!titles && shaped.content.some(({ type }) => type === 'resource_link')) {
-    shaped = { ...shaped, content: shaped.content.map(plainLink) }
-  }
-  for (const block of shaped.content) checkContent(block)
-  return shaped
-}
-
-/** Of a prompt's or a tool's content, for a revision that has no links. */
-export function plainLink(block: Content): Content {
-  return block.type === 'resource_link' ? { type: 'text', text: `${block.name}: ${block.uri}` } : block
-}
-
-const MIME_TYPE = /^[\w.+-]+\/[\w.+-]+/
-
-/** L-22: what is no content never goes out. */
-export function checkContent(block: Content): void {
-  switch (block?.type) {
+/** Throws where it is no content (L-22); leaves out what the revision does not know (L-21, P-22). */
+export function contentFor(block: ContentInput, revision: Revision): Content {
+  if (!isObject(block)) throw new TypeError('a content block must be an object')
+  const { type, annotations, _meta } = block
+  if (annotations !== undefined && !isAnnotations(annotations)) throw invalid(type, 'annotations')
+  const isOld = !revision.titles && (_meta !== undefined || annotations !== undefined)
+  const known = isOld ? withoutNews(block) : block
+  switch (known.type) {
     case 'text':
-      if (typeof block.text === 'string') return
-      break
+      if (typeof known.text !== 'string') throw invalid(type, 'text')
+      return known
     case 'image':
-    case 'audio':
-      if (typeof block.data === 'string' && MIME_TYPE.test(block.mimeType)) return
-      break
-    case 'resource_link':
-      if (typeof block.uri === 'string' && typeof block.name === 'string') return
-      break
-    case 'resource': {
-      const { resource } = block
-      if (typeof resource?.uri === 'string' && (typeof resource.text === 'string' || typeof resource.blob === 'string'))
-        return
-      break
+    case 'audio': {
+      if (!isMimeType(known.mimeType)) throw invalid(type, 'mimeType')
+      const data = base64(known.data)
+      if (data === undefined) throw invalid(type, 'data')
+      return data === known.data ? (known as Content) : { ...known, data }
     }
+    case 'resource':
+      return { ...known, resource: contentsFor(known.resource, embeddedType(known.resource), revision) } as Content
+    case 'resource_link':
+      return linkFor(known, revision)
     default:
-      // A kind of a later revision or of a later part of one (tool_use and the like) is the handler's own doing.
-      if (typeof (block as { type?: unknown })?.type === 'string') return
+      throw new TypeError(`there is no content of type ${String(type)}`)
   }
-  throw new TypeError(`this is no valid content block: ${String((block as { type?: unknown } | null)?.type)}`)
 }
 
-export function toBase64(bytes: Uint8Array): string {
-  const native = (bytes as Uint8Array & { toBase64?(): string }).toBase64
-  if (native) return native.call(bytes)
-  const CHUNK = 0x8000
-  let binary = ''
-  for (let i = 0; i < bytes.length; i += CHUNK) binary += String.fromCharCode(...bytes.subarray(i, i + CHUNK))
-  return btoa(binary)
+/** One of the contents of a resource. `mimeType`: where it says none itself. */
+export function contentsFor(
+  contents: ResourceContents,
+  mimeType: string | undefined,
+  { titles }: Revision,
+): { uri: string; mimeType?: string; text?: string; blob?: string } {
+  if (!isObject(contents)) throw new TypeError('the contents of a resource must be an object')
+  const { uri, mimeType: own = mimeType, text, blob, _meta } = contents
+  if (!isUri(uri)) throw invalid('resource', 'uri')
+  if (own !== undefined && !isMimeType(own)) throw invalid('resource', 'mimeType')
+  const about = { uri, ...(own === undefined ? {} : { mimeType: own }), ...(titles && _meta ? { _meta } : {}) }
+  if (typeof text === 'string') return { ...about, text }
+  const data = base64(blob)
+  if (data === undefined) throw invalid('resource', 'text or blob')
+  return { ...about, blob: data }
+}
+
+/** An embedded resource says its type, whether the handler did or not (L-22). */
+function embeddedType(contents: ResourceContents | undefined): string {
+  return typeof contents?.text === 'string' ? 'text/plain' : BYTES
+}
+
+/** Of bytes of which nothing is known. */
+export const BYTES = 'application/octet-stream'
+
+function linkFor(link: LinkInput, { titles, icons }: Revision): Content {
+  const { uri, name, description, title, icons: own, ...rest } = link
+  if (!isUri(uri)) throw invalid('resource_link', 'uri')
+  if (typeof name !== 'string') throw invalid('resource_link', 'name')
+  if (rest.mimeType !== undefined && !isMimeType(rest.mimeType)) throw invalid('resource_link', 'mimeType')
+  if (!isIcons(own)) throw invalid('resource_link', 'icons')
+  if (!titles) {
+    const shown = `${title ?? name}: ${uri}`
+    return { ...(rest.annotations ? { annotations: rest.annotations } : {}), type: 'text', text: shown } as Content
+  }
+  if (own === undefined || icons) return link as Content
+  const { icons: _, ...known } = link
+  return known as Content
+}
+
+/** For a revision that has no `_meta` here, and no `lastModified`. */
+function withoutNews(block: ContentInput): ContentInput {
+  const { _meta, annotations, ...rest } = block
+  const known = annotationsFor(annotations, false)
+  return (known ? { ...rest, annotations: known } : rest) as ContentInput
+}
+
+export function annotationsFor<T extends { lastModified?: unknown }>(
+  annotations: T | undefined,
+  titles: boolean,
+): Omit<T, 'lastModified'> | undefined {
+  if (titles || annotations === undefined) return annotations
+  const { lastModified, ...known } = annotations
+  return Object.keys(known).length > 0 ? known : undefined
+}
+
+/** undefined: neither bytes nor base64. */
+function base64(data: unknown): string | undefined {
+  if (data instanceof Uint8Array) return toBase64(data)
+  return typeof data === 'string' && isBase64(data) ? data : undefined
+}
+
+function invalid(type: unknown, field: string): TypeError {
+  return new TypeError(`content of type ${String(type)} has no valid ${field}`)
 }

@@ -1,47 +1,75 @@
-// One kind of listing: items in the order of their registration, pages, and a fingerprint.
-import { checksum } from '../canonical.ts'
-import { CODE, McpError } from '../errors.ts'
-import type { Result } from '../server.ts'
+// A listing in one revision: made once, cut into pages, and from then on the same objects for every request.
+import type { Awaitable, Result } from '../server.ts'
+import { isObject } from './checks.ts'
+import { fromCursor, toCursor } from './cursor.ts'
 
-const encoder = new TextEncoder()
+type Item = { readonly [key: string]: unknown }
 
-/** A cursor names the last item of the page before it: it means the same on every node, and after a restart. */
-function toCursor(name: string): string {
-  let binary = ''
-  for (const byte of encoder.encode(name)) binary += String.fromCharCode(byte)
-  return btoa(binary)
+/** The member of the result, and the member of its items that names them. */
+export type ListingKey = 'tools' | 'prompts' | 'resources' | 'resourceTemplates'
+const NAMED_BY: Readonly<Record<ListingKey, string>> = {
+  tools: 'name',
+  prompts: 'name',
+  resources: 'uri',
+  resourceTemplates: 'uriTemplate',
 }
 
-/** The page after a cursor. `nameOf` must be unique within the listing. */
-export function page<T>(
-  key: string,
-  items: readonly T[],
-  nameOf: (item: T) => string,
-  params: unknown,
-  pageSize: number | undefined,
-): Result {
-  const { cursor } = (params ?? {}) as { cursor?: unknown }
-  let start = 0
-  if (cursor !== undefined) {
-    // Q-45: an empty one is a cursor like any other.
-    const at = items.findIndex((item) => toCursor(nameOf(item)) === cursor)
-    if (at === -1) throw new McpError(CODE.invalidParams, 'the cursor is not valid')
-    start = at + 1
+export class Listing {
+  readonly #key: ListingKey
+  readonly #items: readonly Item[]
+  readonly #names: readonly string[]
+  readonly #pageSize: number
+  readonly #fields: Item
+  readonly #pages = new Map<number, Result>()
+
+  /** @param fields what each page has beside its items */
+  constructor(key: ListingKey, items: readonly Item[], pageSize: number, fields: Item) {
+    this.#key = key
+    this.#items = items
+    this.#names = items.map((item) => item[NAMED_BY[key]] as string)
+    this.#pageSize = pageSize
+    this.#fields = fields
   }
-  const end = pageSize === undefined ? items.length : start + pageSize
-  if (start === 0 && end >= items.length) return { [key]: items }
-  const shown = items.slice(start, end)
-  return end < items.length ? { [key]: shown, nextCursor: toCursor(nameOf(shown.at(-1)!)) } : { [key]: shown }
+
+  /** The page that `params.cursor` asks for. */
+  page(params: unknown): Result {
+    const cursor = isObject(params) ? params.cursor : undefined
+    const start = cursor === undefined ? 0 : fromCursor(this.#key, cursor, this.#names)
+    const known = this.#pages.get(start)
+    if (known) return known
+    const end = start + this.#pageSize
+    const page = Object.freeze({
+      [this.#key]: Object.freeze(this.#items.slice(start, end)),
+      ...(end < this.#items.length ? { nextCursor: toCursor(this.#key, end - 1, this.#names[end - 1]!) } : {}),
+      ...this.#fields,
+    })
+    this.#pages.set(start, page)
+    return page
+  }
 }
 
-/** The same text for the same listing, on every node that has the same registrations. */
-export function fingerprint(items: Iterable<unknown>): string {
-  return checksum(JSON.stringify([...items], plain))
-}
+/** Listings by their key and revision, until something of their kind changes. */
+export class Listings {
+  readonly #made = new Map<string, Awaitable<Listing>>()
 
-/** Schemas hold patterns, sets and functions; what is listed of them is in their texts. */
-function plain(_key: string, value: unknown): unknown {
-  if (value instanceof RegExp || typeof value === 'bigint') return String(value)
-  if (value instanceof Set || value instanceof Map) return [...value]
-  return value
+  /** `make` runs once, however many ask while it is still at it; again if it fails. */
+  get(key: string, make: () => Awaitable<Listing>): Awaitable<Listing> {
+    const known = this.#made.get(key)
+    if (known) return known
+    const made = make()
+    this.#made.set(key, made)
+    if (made instanceof Promise) {
+      const settle = (listing: Listing | undefined) => {
+        if (this.#made.get(key) !== made) return
+        if (listing) this.#made.set(key, listing)
+        else this.#made.delete(key)
+      }
+      made.then(settle, () => settle(undefined))
+    }
+    return made
+  }
+
+  clear(): void {
+    this.#made.clear()
+  }
 }

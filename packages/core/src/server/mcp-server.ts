@@ -1,9 +1,8 @@
 // McpServer: tools, prompts and resources, written once for every era.
 import { CODE, McpError } from '../errors.ts'
-import { isObject } from '../jsonrpc.ts'
 import { type ProtocolVersion, REVISIONS, TASKS_EXTENSION } from '../protocol.ts'
 import type { Awaitable, Context, Description, ListKind, Result, Route, Server, ServerInfo } from '../server.ts'
-import { checkCache, checkCount, checkIcons } from './checks.ts'
+import { checkOptions, isObject, SERVER } from './checks.ts'
 import { type Completable, complete } from './completion.ts'
 import type {
   Cache,
@@ -18,68 +17,19 @@ import type {
   Schema,
   ToolConfig,
   ToolReturn,
-  Validator,
   Variables,
 } from './config.ts'
-import { fingerprint, page } from './listing.ts'
-import { Prompt } from './prompts.ts'
-import { cacheFields, noResource, Resource, uriOf } from './resources.ts'
-import { type Handler, Tool } from './tools.ts'
+import { fingerprint } from './fingerprint.ts'
+import { Listing, type ListingKey, Listings } from './listing.ts'
+import { Prompt, type PromptHandler } from './prompts.ts'
+import { Registry } from './registry.ts'
+import { noResource, Resource, type ResourceRead, UNCACHED, uriOf } from './resources.ts'
+import { Tool, type ToolHandler } from './tools.ts'
 
-const PRIVATE: Cache = { ttlMs: 0, scope: 'private' }
+const PAGE_SIZE = 1000
 const NO_ROUTE: Route = Object.freeze({})
 
-/** Registered things of one kind, in the order of their registration; those that are disabled are hidden. */
-class Registry<T> {
-  readonly #kind: ListKind
-  readonly #all = new Map<string, { item: T; enabled: boolean }>()
-  readonly #changed: (kind: ListKind) => void
-  #enabled: T[] | undefined
-  /** Once something was registered the capability stays declared, with an empty list if need be (L-02). */
-  used = false
-
-  constructor(kind: ListKind, changed: (kind: ListKind) => void) {
-    this.#kind = kind
-    this.#changed = changed
-  }
-
-  add(name: string, item: T): Registration {
-    if (this.#all.has(name)) throw new TypeError(`${this.#kind}: ${JSON.stringify(name)} is registered already`)
-    const entry = { item, enabled: true }
-    this.#all.set(name, entry)
-    this.used = true
-    this.#touch()
-    const set = (enabled: boolean) => {
-      if (this.#all.get(name) !== entry || entry.enabled === enabled) return
-      entry.enabled = enabled
-      this.#touch()
-    }
-    return {
-      enable: () => set(true),
-      disable: () => set(false),
-      remove: () => {
-        if (this.#all.get(name) !== entry) return
-        this.#all.delete(name)
-        this.#touch()
-      },
-    }
-  }
-
-  get(name: string): T | undefined {
-    const entry = this.#all.get(name)
-    return entry?.enabled ? entry.item : undefined
-  }
-
-  get items(): readonly T[] {
-    this.#enabled ??= [...this.#all.values()].filter(({ enabled }) => enabled).map(({ item }) => item)
-    return this.#enabled
-  }
-
-  #touch(): void {
-    this.#enabled = undefined
-    this.#changed(this.#kind)
-  }
-}
+type Call<C> = Parameters<Middleware<C>>[0]
 
 /**
  * Tools, prompts and resources, written once for every era. `C` is what the transport's `context` option returns.
@@ -90,130 +40,157 @@ class Registry<T> {
  */
 export class McpServer<C = unknown> implements Server<C> {
   readonly info: ServerInfo
-  readonly #instructions: string | undefined
-  readonly #pageSize: number | undefined
-  readonly #cache: Cache
-  readonly #logging: boolean
-  readonly #validator: Validator | undefined
-  readonly #tools: Registry<Tool>
-  readonly #prompts: Registry<Prompt>
-  readonly #resources: Registry<Resource>
+  readonly #options: Omit<McpServerOptions, keyof ServerInfo>
+  readonly #tools: Registry<Tool> = this.#registry('tools', 'tool')
+  readonly #prompts: Registry<Prompt> = this.#registry('prompts', 'prompt')
+  readonly #resources: Registry<Resource> = this.#registry('resources', 'resource')
+  readonly #listings: Record<ListKind, Listings> = {
+    tools: new Listings(),
+    prompts: new Listings(),
+    resources: new Listings(),
+  }
   readonly #listeners = new Set<(kind: ListKind) => void>()
   readonly #middleware: Middleware<C>[] = []
-  #hasTasks = false
+  #run: ((call: Call<C>) => Awaitable<Result>) | undefined
+  /** What is declared stays declared, with an empty list if need be (L-02). */
+  readonly #declared: Set<ListKind>
   #completes = false
-  /** By revision, until something changes. */
-  #descriptions = new Map<ProtocolVersion, Description>()
-  #listings = new Map<string, Awaitable<readonly { [key: string]: unknown }[]>>()
+  #hasTasks = false
+  /** Until something changes. */
+  readonly #descriptions = new Map<ProtocolVersion, Description>()
+  readonly #fingerprints: Partial<Record<ListKind, string>> = {}
 
-  constructor({ instructions, pageSize, cache, logging = true, validator, ...info }: McpServerOptions) {
-    if (typeof info.name !== 'string' || info.name === '') throw new TypeError('McpServer: option name must be a text')
-    if (typeof info.version !== 'string') throw new TypeError('McpServer: option version must be a text')
-    checkCount('McpServer', 'pageSize', pageSize)
-    checkCache('McpServer', cache)
-    checkIcons('McpServer', info.icons)
-    this.info = info
-    this.#instructions = instructions
-    this.#pageSize = pageSize
-    this.#cache = cache ?? PRIVATE
-    this.#logging = logging
-    this.#validator = validator
-    const changed = (kind: ListKind) => this.#changed(kind)
-    this.#tools = new Registry('tools', changed)
-    this.#prompts = new Registry('prompts', changed)
-    this.#resources = new Registry('resources', changed)
+  /** Throws a TypeError that names an option that is not legal. */
+  constructor(options: McpServerOptions) {
+    checkOptions('McpServer', SERVER, options)
+    const { name, version, title, websiteUrl, description, icons, ...rest } = options
+    const info = { name, version, title, websiteUrl, description, icons }
+    this.info = Object.fromEntries(Object.entries(info).filter(([, value]) => value !== undefined)) as typeof info
+    this.#options = rest
+    this.#declared = new Set(rest.declare)
   }
 
-  /** A tool for the model to call. Throws where the name, a schema or an option is not legal. */
+  #registry<T>(kind: ListKind, what: string): Registry<T> {
+    return new Registry(what, () => this.#changed(kind))
+  }
+
+  /** A tool for the model to call. Throws where its name, a schema or an option is not legal. */
   tool<I extends Schema | undefined = undefined, O extends Schema | undefined = undefined>(
     name: string,
     config: ToolConfig<I, O>,
     handler: (args: Out<I>, ctx: Context<C>) => Awaitable<ToolReturn<O>>,
   ): Registration {
-    const tool = new Tool(name, config as ToolConfig<Schema, Schema>, handler as Handler, this.#validator)
-    if (tool.route.task) this.#hasTasks = true
-    return this.#tools.add(name, tool)
+    const { validator, onWarning = (text) => console.warn(text) } = this.#options
+    return this.#tools.add(name, () => {
+      const options = { validator, onWarning }
+      const tool = new Tool(name, config as ToolConfig<Schema, Schema>, handler as ToolHandler, options)
+      this.#hasTasks ||= tool.route.task !== undefined
+      return tool
+    })
   }
 
-  /** A resource by its URI, or many by a template (RFC 6570, levels 1 to 3). */
+  /** A resource by its URI, or many by a template (RFC 6570, levels 1 to 3). Throws where one or an option is not legal. */
   resource<U extends string>(
     uriOrTemplate: U,
     config: ResourceConfig<Variables<U>>,
     read: (variables: Variables<U>, ctx: Context<C> & { uri: string }) => Awaitable<ResourceReturn>,
   ): Registration {
-    const resource = new Resource(uriOrTemplate, config as ResourceConfig<Record<string, unknown>>, read as never)
-    if (config.complete) this.#completes = true
-    return this.#resources.add(uriOrTemplate, resource)
+    return this.#resources.add(uriOrTemplate, () => {
+      const own = config as ResourceConfig<Record<string, string>>
+      const resource = new Resource(uriOrTemplate, own, read as ResourceRead)
+      this.#completes ||= config.complete !== undefined
+      return resource
+    })
   }
 
-  /** A prompt for the user to pick. */
+  /** A prompt for the user to pick. Throws where its name, schema or an option is not legal. */
   prompt<A extends Schema | undefined = undefined>(
     name: string,
     config: PromptConfig<A>,
     handler: (args: Out<A>, ctx: Context<C>) => Awaitable<PromptReturn>,
   ): Registration {
-    const prompt = new Prompt(name, config as PromptConfig<Schema>, handler as never, this.#validator)
-    if (config.complete) this.#completes = true
-    return this.#prompts.add(name, prompt)
+    return this.#prompts.add(name, () => {
+      const { validator } = this.#options
+      const prompt = new Prompt(name, config as PromptConfig<Schema>, handler as PromptHandler, validator)
+      this.#completes ||= config.complete !== undefined
+      return prompt
+    })
   }
 
-  /** Runs around every method, the first one given outermost. */
+  /** Runs around every method of this server, the one that was given first outermost. */
   use(middleware: Middleware<C>): void {
+    if (typeof middleware !== 'function') throw new TypeError('McpServer: use takes a function')
     this.#middleware.push(middleware)
+    this.#run = this.#middleware.reduceRight<(call: Call<C>) => Awaitable<Result>>(
+      (inner, outer) => (call) => outer(call, async () => inner(call)),
+      ({ method, params, ctx }) => this.#answer(method, params, ctx),
+    )
   }
 
   describe(version: ProtocolVersion): Description {
     const known = this.#descriptions.get(version)
     if (known) return known
-    const isModern = REVISIONS[version].era === 'modern'
-    const made: Description = {
-      capabilities: {
-        ...(this.#tools.used ? { tools: { listChanged: true } } : {}),
-        ...(this.#prompts.used ? { prompts: { listChanged: true } } : {}),
-        ...(this.#resources.used ? { resources: { subscribe: true, listChanged: true } } : {}),
-        ...(this.#completes ? { completions: {} } : {}),
-        ...(this.#logging ? { logging: {} } : {}),
-        ...(isModern && this.#hasTasks ? { extensions: { [TASKS_EXTENSION]: {} } } : {}),
-      },
-      ...(this.#instructions === undefined ? {} : { instructions: this.#instructions }),
-      fingerprints: {
-        tools: fingerprint(this.#tools.items.map(({ name, config }) => [name, config])),
-        prompts: fingerprint(this.#prompts.items.map(({ name, config }) => [name, config])),
-        resources: fingerprint(this.#resources.items.map(({ uri, config }) => [uri, config])),
-      },
-    }
+    const { instructions } = this.#options
+    const made = Object.freeze({
+      capabilities: Object.freeze(this.#capabilities(version)),
+      ...(instructions === undefined ? {} : { instructions }),
+      fingerprints: Object.freeze({
+        tools: this.#fingerprint('tools', this.#tools.items),
+        prompts: this.#fingerprint('prompts', this.#prompts.items),
+        resources: this.#fingerprint('resources', this.#resources.items),
+      }),
+    })
     this.#descriptions.set(version, made)
     return made
   }
 
-  route(method: string, params: unknown, version: ProtocolVersion): Route | undefined {
+  #capabilities(version: ProtocolVersion): Record<string, unknown> {
+    const { logging = true, extensions } = this.#options
+    const all = { ...extensions, ...(this.#hasTasks ? { [TASKS_EXTENSION]: {} } : {}) }
+    const hasExtensions = REVISIONS[version].era === 'modern' && Object.keys(all).length > 0
+    return {
+      ...(this.#declared.has('tools') ? { tools: { listChanged: true } } : {}),
+      ...(this.#declared.has('prompts') ? { prompts: { listChanged: true } } : {}),
+      ...(this.#declared.has('resources') ? { resources: { subscribe: true, listChanged: true } } : {}),
+      ...(this.#completes ? { completions: {} } : {}),
+      ...(logging ? { logging: {} } : {}),
+      ...(hasExtensions ? { extensions: all } : {}),
+    }
+  }
+
+  /** The same in every revision. */
+  #fingerprint(kind: ListKind, items: readonly { readonly fingerprint: string }[]): string {
+    this.#fingerprints[kind] ??= fingerprint(items.map((item) => item.fingerprint))
+    return this.#fingerprints[kind]
+  }
+
+  route(method: string, params: unknown): Route | undefined {
     switch (method) {
       case 'tools/call':
-        if (!this.#tools.used) return undefined
-        return (isObject(params) && typeof params.name === 'string' && this.#tools.get(params.name)?.route) || NO_ROUTE
+        return this.#declared.has('tools') ? (this.#tools.get(nameOf(params))?.route ?? NO_ROUTE) : undefined
       case 'tools/list':
-        return this.#tools.used ? NO_ROUTE : undefined
+        return this.#routeOf('tools')
       case 'prompts/get':
       case 'prompts/list':
-        return this.#prompts.used ? NO_ROUTE : undefined
+        return this.#routeOf('prompts')
       case 'resources/read':
       case 'resources/list':
       case 'resources/templates/list':
-        return this.#resources.used ? NO_ROUTE : undefined
+        return this.#routeOf('resources')
       case 'completion/complete':
-        return this.describe(version).capabilities.completions ? NO_ROUTE : undefined
+        return this.#completes ? NO_ROUTE : undefined
       default:
         return undefined
     }
   }
 
+  /** A method of a kind that is not declared is none (G-14). */
+  #routeOf(kind: ListKind): Route | undefined {
+    return this.#declared.has(kind) ? NO_ROUTE : undefined
+  }
+
   call(method: string, params: unknown, ctx: Context<C>): Awaitable<Result> {
-    if (this.#middleware.length === 0) return this.#answer(method, params, ctx)
-    const run = async (i: number): Promise<Result> => {
-      const middleware = this.#middleware[i]
-      return middleware ? middleware({ method, params, ctx }, () => run(i + 1)) : this.#answer(method, params, ctx)
-    }
-    return run(0)
+    return this.#run ? this.#run({ method, params, ctx }) : this.#answer(method, params, ctx)
   }
 
   onChange(listener: (kind: ListKind) => void): () => void {
@@ -223,131 +200,139 @@ export class McpServer<C = unknown> implements Server<C> {
 
   #answer(method: string, params: unknown, ctx: Context): Awaitable<Result> {
     switch (method) {
-      case 'tools/call': {
-        const { name, arguments: args } = (params ?? {}) as { name?: unknown; arguments?: unknown }
-        if (typeof name !== 'string') throw new McpError(CODE.invalidParams, 'params.name must be a string')
-        const tool = this.#tools.get(name)
-        if (!tool) throw new McpError(CODE.invalidParams, `no tool ${JSON.stringify(name)}`)
-        return tool.call(args, ctx) as unknown as Awaitable<Result>
-      }
+      case 'tools/call':
+        return found('tool', params, this.#tools).call(argumentsOf(params), ctx)
       case 'tools/list':
-        return this.#list('tools', this.#tools.items, 'name', params, ctx)
+        return this.#list('tools', 'tools', this.#tools.items, params, ctx)
       case 'prompts/list':
-        return this.#list('prompts', this.#prompts.items, 'name', params, ctx)
-      case 'prompts/get': {
-        const { name, arguments: args } = (params ?? {}) as { name?: unknown; arguments?: unknown }
-        const prompt = typeof name === 'string' ? this.#prompts.get(name) : undefined
-        if (!prompt) throw new McpError(CODE.invalidParams, `no prompt ${JSON.stringify(name ?? null)}`)
-        return prompt.get(args, ctx)
-      }
+        return this.#list('prompts', 'prompts', this.#prompts.items, params, ctx)
+      case 'prompts/get':
+        return found('prompt', params, this.#prompts).get(argumentsOf(params), ctx)
       case 'resources/list':
         return this.#listResources(params, ctx)
-      case 'resources/templates/list':
-        return this.#list(
-          'resourceTemplates',
-          this.#resources.items.filter(({ template }) => template),
-          'uriTemplate',
-          params,
-          ctx,
-        )
+      case 'resources/templates/list': {
+        const templates = this.#resources.items.filter(({ isTemplate }) => isTemplate)
+        return this.#list('resources', 'resourceTemplates', templates, params, ctx)
+      }
       case 'resources/read':
         return this.#read(uriOf(params), ctx)
       case 'completion/complete':
         return complete(params, ctx, (ref) => this.#completable(ref))
       default:
-        throw new McpError(CODE.methodNotFound, 'method not found')
+        throw new McpError(CODE.methodNotFound, 'there is no such method')
     }
   }
 
-  /** One page of a listing, which is made once for each revision. */
+  /** A page of a listing that is made once in each revision. */
   #list(
-    key: string,
+    kind: ListKind,
+    key: ListingKey,
     items: readonly { listed(version: ProtocolVersion): Awaitable<{ [key: string]: unknown }> }[],
-    id: string,
+    params: unknown,
+    { protocolVersion }: Context,
+  ): Awaitable<Result> {
+    const listing = this.#listings[kind].get(`${key} ${protocolVersion}`, () => {
+      const make = (listed: { [key: string]: unknown }[]) => this.#listing(key, listed, protocolVersion)
+      const listed = items.map((item) => item.listed(protocolVersion))
+      return listed.some((item) => item instanceof Promise)
+        ? Promise.all(listed).then(make)
+        : make(listed as { [key: string]: unknown }[])
+    })
+    return listing instanceof Promise ? listing.then((it) => it.page(params)) : listing.page(params)
+  }
+
+  #listing(key: ListingKey, items: { [key: string]: unknown }[], version: ProtocolVersion, cache?: Cache): Listing {
+    const { pageSize = PAGE_SIZE, cache: own = UNCACHED } = this.#options
+    return new Listing(key, items, pageSize, cacheFields(cache ?? own, version))
+  }
+
+  /** Fixed ones first, then what the templates list; that can differ from caller to caller, so it is asked each time. */
+  #listResources(params: unknown, ctx: Context): Awaitable<Result> {
+    const { items } = this.#resources
+    const fixed = items.filter(({ isTemplate }) => !isTemplate)
+    const templates = items.filter(({ listsItself }) => listsItself)
+    if (templates.length === 0) return this.#list('resources', 'resources', fixed, params, ctx)
+    return this.#listTemplates(fixed, templates, params, ctx)
+  }
+
+  async #listTemplates(
+    fixed: readonly Resource[],
+    templates: readonly Resource[],
     params: unknown,
     ctx: Context,
-  ): Awaitable<Result> {
-    const cacheKey = `${key} ${ctx.protocolVersion}`
-    const made = this.#listings.get(cacheKey) ?? this.#makeListing(cacheKey, items, ctx.protocolVersion)
-    const pageOf = (listing: readonly { [key: string]: unknown }[]) =>
-      this.#cacheable(
-        page(key, listing, (item) => item[id] as string, params, this.#pageSize),
-        this.#cache,
-        ctx,
-      )
-    return made instanceof Promise ? made.then(pageOf) : pageOf(made)
-  }
-
-  #makeListing(
-    cacheKey: string,
-    items: readonly { listed(version: ProtocolVersion): Awaitable<{ [key: string]: unknown }> }[],
-    version: ProtocolVersion,
-  ): Awaitable<readonly { [key: string]: unknown }[]> {
-    const listed = items.map((item) => item.listed(version))
-    const listings = this.#listings
-    if (!listed.some((item) => item instanceof Promise)) {
-      const done = listed as { [key: string]: unknown }[]
-      listings.set(cacheKey, done)
-      return done
+  ): Promise<Result> {
+    const { protocolVersion } = ctx
+    const listed = new Map(fixed.map((resource) => [resource.uri, resource.listed(protocolVersion)]))
+    const caches = [this.#options.cache ?? UNCACHED]
+    for (const template of templates) {
+      caches.push(template.cache)
+      for (const one of await template.list(ctx)) {
+        const uri = one.uri as string
+        if (!listed.has(uri)) listed.set(uri, one)
+      }
     }
-    const pending = Promise.all(listed)
-    listings.set(cacheKey, pending)
-    pending.then(
-      (done) => listings.set(cacheKey, done),
-      () => listings.delete(cacheKey),
-    )
-    return pending
-  }
-
-  /** Fixed ones first, then what the templates list. */
-  async #listResources(params: unknown, ctx: Context): Promise<Result> {
-    const items: { [key: string]: unknown }[] = []
-    for (const resource of this.#resources.items) {
-      if (!resource.template) items.push(resource.listed(ctx.protocolVersion))
-    }
-    for (const { template, config } of this.#resources.items) {
-      if (!template || !config.list) continue
-      for (const one of await config.list(ctx))
-        items.push({ ...(config.mimeType === undefined ? {} : { mimeType: config.mimeType }), ...one })
-    }
-    return this.#cacheable(
-      page('resources', items, ({ uri }) => uri as string, params, this.#pageSize),
-      this.#cache,
-      ctx,
-    )
+    return this.#listing('resources', [...listed.values()], protocolVersion, weakest(caches)).page(params)
   }
 
   async #read(uri: string, ctx: Context): Promise<Result> {
+    const { protocolVersion } = ctx
+    const fixed = this.#resources.get(uri)
+    const [resource, variables] = fixed && !fixed.isTemplate ? [fixed, {}] : this.#match(uri)
+    if (!resource) throw noResource(uri, protocolVersion)
+    return { ...(await resource.read(uri, variables, ctx)), ...cacheFields(resource.cache, protocolVersion) }
+  }
+
+  /** The first template that makes this URI. */
+  #match(uri: string): [Resource, Record<string, string>] | [undefined, Record<string, string>] {
     for (const resource of this.#resources.items) {
       const variables = resource.match(uri)
-      if (!variables) continue
-      const result = await resource.read(uri, variables, ctx)
-      return this.#cacheable(result, resource.config.cache ?? PRIVATE, ctx)
+      if (variables) return [resource, variables]
     }
-    throw noResource(uri, ctx.protocolVersion)
+    return [undefined, {}]
   }
 
-  #cacheable(result: Result, cache: Cache, { protocolVersion }: Context): Result {
-    return REVISIONS[protocolVersion].era === 'modern' ? { ...result, ...cacheFields(cache) } : result
-  }
-
-  #completable(ref: { [key: string]: unknown }): Completable | undefined {
-    if (ref.type === 'ref/prompt' && typeof ref.name === 'string') {
-      const prompt = this.#prompts.get(ref.name)
-      return (
-        prompt && { complete: prompt.complete, names: async () => (await prompt.arguments()).map(({ name }) => name) }
-      )
-    }
-    if (ref.type === 'ref/resource' && typeof ref.uri === 'string') {
-      const resource = this.#resources.get(ref.uri)
-      return resource?.template && { complete: resource.complete, names: async () => resource.template!.names }
-    }
+  #completable({ type, name, uri }: { [key: string]: unknown }): Completable | undefined {
+    if (type === 'ref/prompt' && typeof name === 'string') return this.#prompts.get(name)
+    if (type === 'ref/resource' && typeof uri === 'string') return this.#resources.get(uri)
     return undefined
   }
 
   #changed(kind: ListKind): void {
-    this.#descriptions = new Map()
-    this.#listings = new Map()
+    this.#declared.add(kind)
+    this.#descriptions.clear()
+    this.#listings[kind].clear()
+    delete this.#fingerprints[kind]
     for (const listener of this.#listeners) listener(kind)
+  }
+}
+
+function nameOf(params: unknown): string {
+  const name = isObject(params) ? params.name : undefined
+  return typeof name === 'string' ? name : ''
+}
+
+function argumentsOf(params: unknown): unknown {
+  return (params as { arguments?: unknown }).arguments
+}
+
+/** An unknown one is not an unknown method (L-14, L-29). */
+function found<T>(what: string, params: unknown, registry: Registry<T>): T {
+  const { name } = isObject(params) ? params : {}
+  if (typeof name !== 'string') throw new McpError(CODE.invalidParams, 'params.name must be a text')
+  const item = registry.get(name)
+  if (!item) throw new McpError(CODE.invalidParams, `there is no ${what} ${JSON.stringify(name)}`)
+  return item
+}
+
+/** Only 2026-07-28 knows of caching (H-03, Q-46). */
+function cacheFields({ ttlMs, scope }: Cache, version: ProtocolVersion): { [key: string]: unknown } {
+  return REVISIONS[version].era === 'modern' ? { ttlMs, cacheScope: scope } : {}
+}
+
+/** What is put together may be kept as long, and as widely, as every part of it (H-07). */
+function weakest(caches: readonly Cache[]): Cache {
+  return {
+    ttlMs: Math.min(...caches.map(({ ttlMs }) => ttlMs)),
+    scope: caches.every(({ scope }) => scope === 'public') ? 'public' : 'private',
   }
 }
