@@ -2,8 +2,11 @@
 //   n last number       h oldest entry kept     f nothing above it is missing   b bytes of the texts
 //   o owner             r reader                t ticket                        c claimed
 //   x note              e has ended             j numbers that were left out: "from:next from:next ..."
-//   t<token> its entry  s<0-63> the token of one of the last 64
+//   t<token> its entry  s<slot> the token of one of the newest
 import { type Script, script } from './scripts.ts'
+
+/** Entries by whose tokens a repeat is known, at most. */
+const TOKENS_MAX = 1024
 
 /** Numbers that were left out, as a list of {first missing, next there}. */
 const JUMPS = `
@@ -112,7 +115,9 @@ if not done then
       end
     end
     if token ~= '' then
-      local slot = 's' .. (new % 64)
+      -- As many as entries are kept, 64 at least. Fewer would forget the token of a writer that was cut off for a moment
+      -- while others wrote on.
+      local slot = 's' .. (new % math.min(math.max(64, most), ${TOKENS_MAX}))
       local old = redis.call('HGET', key, slot)
       if old then gone[#gone + 1] = 't' .. old end
       put('t' .. token, new)

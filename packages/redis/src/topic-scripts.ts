@@ -1,7 +1,13 @@
 // The steps of a topic, in Lua. Its entries are a stream, whose ids are "number-0", each with one field, d. Beside it
 // lies a hash with the same life:
-//   n last number    c number before its first one    t<token> the token's entry    s<0-63> the token of one of the last 64
+//   n last number    c number before its first one    t<token> the token's entry    s<slot> the token of one of the newest
 import { type Script, script } from './scripts.ts'
+
+/**
+ * Entries by whose tokens a repeat is known. 64 are promised; but a publisher that was cut off for a moment comes back
+ * later than that when others publish thousands a second.
+ */
+const TOKENS = 1024
 
 const CLOCK = `
 local function clock()
@@ -29,7 +35,7 @@ local n = last + 1
 local isNew = redis.call('EXISTS', KEYS[1]) == 0
 redis.call('XADD', KEYS[1], string.format('%.0f-0', n), 'd', ARGV[1])
 if isNew then redis.call('PEXPIRE', KEYS[1], math.max(1, redis.call('PTTL', KEYS[2]))) end
-local slot = 's' .. (n % 64)
+local slot = 's' .. (n % ${TOKENS})
 local old = redis.call('HGET', KEYS[2], slot)
 if old then redis.call('HDEL', KEYS[2], 't' .. old) end
 redis.call('HSET', KEYS[2], 'n', n, 't' .. ARGV[2], n, slot, ARGV[2])
