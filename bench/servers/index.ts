@@ -4,7 +4,7 @@ import type { Entry } from '../fleet.ts'
 
 export const BASELINE = 'bare'
 
-const NAMES = [BASELINE, 'fetch', 'fairlead', 'mcp-lite', 'tmcp', 'official-v1', 'official-v2']
+const NAMES = [BASELINE, 'fetch', 'fairlead', 'mcp-lite', 'tmcp', 'official-v1', 'sdk-v1', 'official-v2', 'sdk-v2']
 
 export const servers: readonly Entry[] = NAMES.map((name) => ({
   name,

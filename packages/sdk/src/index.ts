@@ -1,0 +1,2 @@
+export { type FromSdkOptions, fromSdk } from './from-sdk.ts'
+export type { AuthInfo, SdkContext, SdkServer } from './sdk.ts'
