@@ -19,6 +19,8 @@ const PAST = 24
 interface Told {
   now: string[]
   past: string[]
+  /** Another one for each writer, so that of two that write the same only one has written it. */
+  by: string
 }
 
 export interface Change {
@@ -44,7 +46,7 @@ export interface Listener {
 export interface Changes {
   readonly notify: Notify
   publish(change: Change): Promise<void>
-  /** Fingerprints of listings whose change was published: who knows one of them has heard, or will. Call `place()` first. */
+  /** Listings, as `printOf` says, whose change was published: who knows one of them has heard, or will. Call `place()` first. */
   readonly superseded: ReadonlySet<string>
   /** Where this node is in `events`; follows it from now on. */
   place(): Promise<number>
@@ -54,6 +56,11 @@ export interface Changes {
   /** What came after `after` and up to `upTo`, of what is wanted, each once, by place; all of it if some is lost. */
   since(after: number, upTo: number, wants: ReadonlySet<string>): Promise<Placed[]>
   close(): Promise<void>
+}
+
+/** The listing of a kind: two kinds may have equal fingerprints, as empty ones do. */
+export function printOf(kind: ListKind, fingerprint: string): string {
+  return `${kind} ${fingerprint}`
 }
 
 export function wantOf({ kind, uri }: Change): string {
@@ -89,6 +96,8 @@ export function createChanges(node: Node): Changes {
 
   async function start(): Promise<Subscription> {
     await node.fleet.join()
+    // Before it follows: nobody listens here yet, and a start that fails is made again, with one subscription.
+    await announce()
     const subscription = await store.bus.subscribe(EVENTS_TOPIC, { ttlMs: 2 * settings.leaseMs }, serve)
     at = Math.max(at, subscription.place)
     node.fleet.onUpkeep(async () => {
@@ -97,17 +106,15 @@ export function createChanges(node: Node): Changes {
       await store.kv.get(LISTINGS_KEY, listingsMs)
       listingsRenewedAt = Date.now()
     })
-    await announce()
     return subscription
   }
 
   /** A deploy with other listings is told to the listeners of all nodes, by the first node that has them (R28). */
   async function announce(): Promise<void> {
     const { fingerprints } = node.server.describe(settings.versions[0]!)
-    const now = LISTINGS.map((kind) => fingerprints[kind])
-    const first = JSON.stringify({ now, past: [] } satisfies Told)
-    const text =
-      (await store.kv.get(LISTINGS_KEY, listingsMs)) ?? (await store.kv.add(LISTINGS_KEY, first, listingsMs))
+    const now = LISTINGS.map((kind) => printOf(kind, fingerprints[kind]))
+    const first = JSON.stringify({ now, past: [], by: node.id } satisfies Told)
+    const text = (await store.kv.get(LISTINGS_KEY, listingsMs)) ?? (await store.kv.add(LISTINGS_KEY, first, listingsMs))
     listingsRenewedAt = Date.now()
     if (text === undefined) return
     const told = JSON.parse(text) as Told
@@ -115,7 +122,7 @@ export function createChanges(node: Node): Changes {
     const past = [...told.now.filter((print, i) => print !== now[i]), ...told.past].slice(0, PAST)
     for (const print of past) superseded.add(print)
     if (changed.length === 0) return
-    const next = JSON.stringify({ now, past } satisfies Told)
+    const next = JSON.stringify({ now, past, by: node.id } satisfies Told)
     if (!(await store.kv.swap(LISTINGS_KEY, text, next, listingsMs))) return
     for (const kind of changed) await publish({ kind })
   }
@@ -124,6 +131,8 @@ export function createChanges(node: Node): Changes {
     const last = entries.at(-1)?.n
     if (last !== undefined) at = Math.max(at, last)
     if (why === 'gap') {
+      // What is missing came after the place that was reached, so it counts for who began there.
+      if (last === undefined) at++
       // Changes are idempotent: a spurious one is harmless, a lost one is a stale client.
       const everyone = new Set([...index.values()].flatMap((set) => [...set]))
       for (const listener of everyone) tell(listener, [...listener.wants].map(changeOf), at)

@@ -11,6 +11,7 @@ import type {
   LogLevel,
   Notify,
   Principal,
+  RawContext,
   Reporter,
   SamplingMessage,
   Session,
@@ -24,6 +25,13 @@ export interface Asks {
   once<T extends Json | void>(call: Call, key: string, fn: () => Awaitable<T>): Promise<T>
   startTask(call: Call): Promise<void>
   closeStream(call: Call, retryMs: number | undefined): Promise<void>
+  /** A request as it is (`RawContext`). */
+  ask(call: Call, key: string, method: string, params: Json | undefined, options: AskOptions): Promise<Json>
+}
+
+export interface AskOptions {
+  timeoutMs?: number
+  signal?: AbortSignal
 }
 
 export interface ElicitForm {
@@ -46,7 +54,7 @@ export function isLogLevel(value: unknown): value is LogLevel {
   return LEVELS.includes(value as LogLevel)
 }
 
-export class CallContext implements Context, Reporter {
+export class CallContext implements Context, Reporter, RawContext {
   readonly #call: Call
   #progress = Number.NEGATIVE_INFINITY
 
@@ -105,10 +113,15 @@ export class CallContext implements Context, Reporter {
   }
 
   async log(level: LogLevel, data: Json): Promise<void> {
-    const { logLevel, answer, task } = this.#call
+    const { answer, task } = this.#call
     // A task has no log messages (K-18).
-    if (task || logLevel === undefined || LEVELS.indexOf(level) < LEVELS.indexOf(logLevel)) return
+    if (task || !this.#wantsLog(level)) return
     answer.message(notificationText('notifications/message', { level, data }))
+  }
+
+  #wantsLog(level: LogLevel): boolean {
+    const { logLevel } = this.#call
+    return logLevel !== undefined && LEVELS.indexOf(level) >= LEVELS.indexOf(logLevel)
   }
 
   elicit<S extends StandardSchemaV1<unknown, Record<string, unknown>>>(
@@ -117,13 +130,13 @@ export class CallContext implements Context, Reporter {
   ): Promise<Elicited<StandardSchemaV1.InferOutput<S>>>
   elicit(key: string, link: ElicitLink): Promise<Elicited<undefined>>
   elicit(key: string, ask: ElicitForm | ElicitLink): Promise<Elicited<never>> {
-    return this.#asks.elicit(this.#call, key, ask) as Promise<Elicited<never>>
+    return heard(this.#asks.elicit(this.#call, key, ask)) as Promise<Elicited<never>>
   }
   sample(key: string, params: SampleParams): Promise<{ role: string; content: Content; model: string }> {
-    return this.#asks.sample(this.#call, key, params)
+    return heard(this.#asks.sample(this.#call, key, params))
   }
   roots(key = 'roots'): Promise<readonly { uri: string; name?: string }[]> {
-    return this.#asks.roots(this.#call, key)
+    return heard(this.#asks.roots(this.#call, key))
   }
   once<T extends Json | void>(key: string, fn: () => Awaitable<T>): Promise<T> {
     return this.#asks.once(this.#call, key, fn)
@@ -134,4 +147,22 @@ export class CallContext implements Context, Reporter {
   closeStream(options?: { retryMs?: number }): Promise<void> {
     return this.#asks.closeStream(this.#call, options?.retryMs)
   }
+
+  get logLevel(): LogLevel | undefined {
+    return this.#call.logLevel
+  }
+  ask(key: string, method: string, params?: Json, options: AskOptions = {}): Promise<Json> {
+    return heard(this.#asks.ask(this.#call, key, method, params, options))
+  }
+  tell(method: string, params?: Json): void {
+    if (this.#call.task) return
+    if (method === 'notifications/message' && !this.#wantsLog((params as { level: LogLevel }).level)) return
+    this.#call.answer.message(notificationText(method, params))
+  }
+}
+
+/** The end of a round, a call or a task rejects asks that their handler may wait for only later: no unhandled error. */
+function heard<T>(answer: Promise<T>): Promise<T> {
+  answer.catch(() => {})
+  return answer
 }

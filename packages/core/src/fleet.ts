@@ -49,6 +49,7 @@ export function createFleet(node: Node): Fleet {
   let joining: Promise<void> | undefined
   let inbox: Subscription | undefined
   let renewal: ReturnType<typeof setTimeout> | undefined
+  let renewing: Promise<void> | undefined
   /** Since then the store was there without a break. */
   let storeSince = 0
 
@@ -73,7 +74,9 @@ export function createFleet(node: Node): Fleet {
   }
 
   function schedule(): void {
-    renewal = setTimeout(() => void renew(), leaseMs / 3)
+    renewal = setTimeout(() => {
+      renewing = renew()
+    }, leaseMs / 3)
     ;(renewal as unknown as { unref?(): void }).unref?.()
   }
 
@@ -81,7 +84,8 @@ export function createFleet(node: Node): Fleet {
     try {
       const held = await store.kv.get(leaseKey(node.id), leaseMs)
       if (held === undefined) {
-        // It has lapsed: others may have thought this node dead.
+        // It has lapsed: others may have thought this node dead, or the store has lost it.
+        storeSince = Date.now()
         await store.kv.add(leaseKey(node.id), node.id, leaseMs)
         for (const run of missed) run()
       }
@@ -113,15 +117,16 @@ export function createFleet(node: Node): Fleet {
       const left = await store.kv.ttl(leaseKey(nodeId))
       if (left > 0) return left
       // After a restart of the store all leases are missing: nobody is dead before they had the time to come back.
+      if ((await store.kv.ttl(leaseKey(node.id))) === 0) storeSince = Date.now()
       return Math.max(0, storeSince + leaseMs - Date.now())
     },
     async leave() {
       if (!joining) return
-      clearTimeout(renewal)
-      renewal = undefined
       await joining.catch(() => {})
       clearTimeout(renewal)
       renewal = undefined
+      // One that is under way would bring back what is dropped here.
+      await renewing
       try {
         await inbox?.stop()
         await store.kv.delete([leaseKey(node.id)])

@@ -31,13 +31,18 @@ function isSimple(field: unknown): boolean {
   return SIMPLE.has(field.type as string) || Array.isArray(field.enum) || Array.isArray(field.oneOf)
 }
 
-/** The client's answer, with its content checked against the form (E-09). */
+/** The client's answer is none, or does not fit the form. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer'
+}
+
+/** The client's answer, with its content checked against the form (E-09). Throws a NoAnswer where it is none. */
 export async function elicited(answer: unknown, schema: StandardSchemaV1 | undefined): Promise<Elicited<unknown>> {
   const { action, content } = isObject(answer) ? answer : {}
   if (action === 'decline' || action === 'cancel') return { action }
-  if (action !== 'accept') throw new Error('the client gave no valid answer to the elicitation')
+  if (action !== 'accept') throw new NoAnswer('the client gave no valid answer to the elicitation')
   if (!schema) return { action, content: undefined }
   const checked = (await schema['~standard'].validate(content)) as StandardSchemaV1.Result<unknown>
-  if (checked.issues) throw new Error(`the answer does not fit the form: ${checked.issues[0]?.message}`)
+  if (checked.issues) throw new NoAnswer(`the answer does not fit the form: ${checked.issues[0]?.message}`)
   return { action, content: checked.value }
 }

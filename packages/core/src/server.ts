@@ -80,6 +80,22 @@ export interface Reporter {
   report(error: unknown): void
 }
 
+/** What every ctx of the transport is too: messages as they are, for a server that was written for another transport. */
+export interface RawContext {
+  /** Log messages below it are not sent; undefined: none are. */
+  readonly logLevel: LogLevel | undefined
+  /**
+   * A request to the client, in the way of its era: on a legacy session any method; on 2026-07-28 an ask named by
+   * `key`. The result is the client's own, unchecked on a legacy session.
+   */
+  ask(key: string, method: string, params?: Json, options?: { timeoutMs?: number; signal?: AbortSignal }): Promise<Json>
+  /** A notification on the call's own stream; one that is a log message only if its level is wanted. */
+  tell(method: string, params?: Json): void
+}
+
+/** Who a notification of a client is from. */
+export type Sender = Pick<Context, 'client' | 'protocolVersion' | 'principal' | 'session' | 'notify'>
+
 export type ListKind = 'tools' | 'prompts' | 'resources'
 
 /** What answers methods: `McpServer`, `fromSdk()` or your own. */
@@ -91,6 +107,17 @@ export interface Server<C = unknown> {
   route(method: string, params: unknown, version: ProtocolVersion): Route | undefined
   call(method: string, params: unknown, ctx: Context<C>): Awaitable<Result>
   onChange(listener: (kind: ListKind) => void): () => void
+  /**
+   * For a server that is not known at once: awaited before the first request, and before anything above is asked. A
+   * rejection fails that request alone; the next one asks again.
+   */
+  ready?(): Promise<void>
+  /** A notification of a legacy session, `notifications/cancelled` and those about asks excepted. */
+  notified?(method: string, params: unknown, sender: Sender): Awaitable<void>
+  /** A legacy session is over, as far as this node has heard. */
+  ended?(sessionId: string): void
+  /** The transport has closed. */
+  close?(): Awaitable<void>
 }
 
 export interface Description {
@@ -100,6 +127,8 @@ export interface Description {
 }
 
 export interface Route {
+  /** The server makes its own rounds: `input_required` results, `inputResponses` and `requestState` are left as they are. */
+  ownRounds?: boolean
   /** Header name to the path of the argument it mirrors: `{ Region: ['cfg', 'region'] }`. */
   paramHeaders?: Readonly<Record<string, readonly string[]>>
   scopes?: readonly string[]

@@ -71,7 +71,9 @@ export function createTransport<C = unknown, P = unknown>(
 ): Transport<P> {
   const { store: given, ...settings } = resolveOptions(options)
   const store = given ?? memoryStore()
-  store.use?.({ server: server.info.name })
+  const useStore = () => store.use?.({ server: server.info.name })
+  let isReady = server.ready === undefined
+  if (isReady) useStore()
   const node = createNode(server as Server, settings, store, given === undefined)
   const edge = createEdge(settings)
   const eras = createEras(node)
@@ -81,6 +83,15 @@ export function createTransport<C = unknown, P = unknown>(
     const told = { tools: toolsChanged, prompts: promptsChanged, resources: resourcesChanged }[kind]()
     told.catch((error) => node.report(error, 'notify'))
   })
+
+  /** What a server that is not known at once is waited for with. */
+  async function ready(): Promise<void> {
+    if (isReady) return
+    await server.ready!()
+    if (isReady) return
+    useStore()
+    isReady = true
+  }
 
   /** `seen.id` is the request's id as soon as it is known, for an answer to what goes wrong after that. */
   async function steps(exchange: Exchange, seen: { id?: RequestId }): Promise<Reply> {
@@ -99,6 +110,8 @@ export function createTransport<C = unknown, P = unknown>(
       if (who instanceof Response) return { response: who }
       principal = who
     }
+
+    if (!isReady) await ready()
 
     // 3 form
     const forms = acceptedForms(exchange.header('accept'))
@@ -184,14 +197,19 @@ export function createTransport<C = unknown, P = unknown>(
     await node.changes.close()
     await node.fleet.leave()
     node.timers.stop()
+    try {
+      await server.close?.()
+    } catch (error) {
+      node.report(error, 'close')
+    }
     if (node.ownsStore) await store.close()
   }
 
   const transport: Transport<P> = {
     handle,
     fetch: handle,
-    notify: node.notify,
-    session: (id) => eras.session(id),
+    notify: isReady ? node.notify : after(ready, node.notify),
+    session: isReady ? (id) => eras.session(id) : (id) => ready().then(() => eras.session(id)),
     stats: () => ({
       sessions: eras.sessions,
       connections: node.connections.size,
@@ -204,6 +222,18 @@ export function createTransport<C = unknown, P = unknown>(
   }
   plainFaces.set(transport, answer)
   return transport
+}
+
+function after(
+  ready: () => Promise<void>,
+  { toolsChanged, promptsChanged, resourcesChanged, resourceUpdated }: Notify,
+): Notify {
+  return {
+    toolsChanged: () => ready().then(toolsChanged),
+    promptsChanged: () => ready().then(promptsChanged),
+    resourcesChanged: () => ready().then(resourcesChanged),
+    resourceUpdated: (uri) => ready().then(() => resourceUpdated(uri)),
+  }
 }
 
 function withHeaders(reply: Reply, extra: Readonly<Record<string, string>>): Reply {

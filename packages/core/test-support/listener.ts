@@ -1,8 +1,8 @@
 // A client that listens to an event stream in the background, and keeps all that comes.
 import { expect } from 'vitest'
 import type { Client, HeaderChanges } from './clients.ts'
-import { type Frame, Frames, type Message } from './sse.ts'
 import { until } from './scene.ts'
+import { type Frame, Frames, type Message } from './sse.ts'
 
 export class Listener {
   readonly frames: Frame[] = []

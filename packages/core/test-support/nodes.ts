@@ -58,6 +58,8 @@ export class Line {
   #dead = false
   /** Deliveries that wait for the line to be mended. */
   #waiting: (() => void)[] = []
+  /** Calls that a dead node has made. */
+  #hanging: ((error: Error) => void)[] = []
 
   constructor(store: Store) {
     const part = <T extends object>(name: string, of: T): T =>
@@ -92,16 +94,17 @@ export class Line {
   mend(): void {
     this.#cut = false
     this.#dead = false
+    for (const reject of this.#hanging.splice(0)) reject(new StoreUnavailable('too late'))
     for (const deliver of this.#waiting.splice(0)) deliver()
   }
 
-  /** The node has stopped, as far as others can see: its calls do nothing and never return. */
+  /** The node has stopped, as far as others can see: its calls do nothing, and fail when the line is mended. */
   kill(): void {
     this.#dead = true
   }
 
   #call(call: string, args: readonly unknown[], run: Run): Promise<unknown> {
-    if (this.#dead) return new Promise(() => {})
+    if (this.#dead) return new Promise((_, reject) => this.#hanging.push(reject))
     if (this.#cut) return Promise.reject(new StoreUnavailable('cut off'))
     return this.around ? this.around(call, args, run) : run()
   }

@@ -82,9 +82,9 @@ function watchedStream(stream: Stream, frames: FrameCheck): Stream {
         get pending() {
           return sink.pending
         },
-        write(text) {
+        write(text, taken) {
           frames.write(text)
-          sink.write(text)
+          sink.write(text, taken)
         },
         end: () => sink.end(),
       }),

@@ -8,7 +8,8 @@ import { elicited, formSchema } from '../form.ts'
 import { isObject, type JsonRpcResponse, notificationText, toJson } from '../jsonrpc.ts'
 import type { Node } from '../node.ts'
 import { REVISIONS } from '../protocol.ts'
-import type { Content, Json } from '../server.ts'
+import { checkSampling } from '../sampling.ts'
+import type { Content, Context, Json } from '../server.ts'
 import type { Timer } from '../timers.ts'
 import type { SessionRecord, SessionRef } from './session.ts'
 import type { Standalone } from './standalone.ts'
@@ -128,7 +129,12 @@ export function createAsks(
   }
 
   /** Inside a call: on its own stream where it can have one, else on the standalone one (S20, S21). */
-  async function askInCall(call: Call, method: string, params: unknown): Promise<Json> {
+  async function askInCall(
+    call: Call,
+    method: string,
+    params: unknown,
+    { timeoutMs, signal }: RequestOptions = {},
+  ): Promise<Json> {
     const ref = refOf(call)
     if (!ref) throw new Error(`${method}: without a session the client's answer can't come back`)
     await node.fleet.join()
@@ -138,15 +144,27 @@ export function createAsks(
       say = (json) => void standalone.send(ref, json).catch(() => {})
       return viaStandalone(ref, json, deadline)
     }
-    return ask(ref, method, params, send, (json) => say(json), { signal: call.signal })
+    const stopped = signal ? AbortSignal.any([call.signal, signal]) : call.signal
+    return ask(ref, method, params, send, (json) => say(json), { timeoutMs, signal: stopped })
   }
 
-  function declared(call: Call, capability: string, mode?: string): void {
-    const value = call.client.capabilities[capability]
+  /** A bare elicitation capability means forms (E-03). */
+  function declared({ capabilities }: Context['client'], capability: string, mode?: string): void {
+    const value = capabilities[capability]
     const has =
       isObject(value) &&
       (mode === undefined || value[mode] !== undefined || (mode === 'form' && value.url === undefined))
     if (!has) throw new Error(`the client has not declared the capability ${capability}${mode ? ` (${mode})` : ''}`)
+  }
+
+  /** The same for a request of the app's own. */
+  function declaredFor(client: Context['client'], method: string, params: Json | undefined): void {
+    if (method === 'elicitation/create') {
+      declared(client, 'elicitation', isObject(params) && params.mode === 'url' ? 'url' : 'form')
+    } else if (method === 'sampling/createMessage') {
+      declared(client, 'sampling')
+      checkSampling(client.capabilities.sampling, params)
+    } else if (method === 'roots/list') declared(client, 'roots')
   }
 
   return {
@@ -156,7 +174,7 @@ export function createAsks(
         const isForm = 'schema' in ask
         if (modes === 'none' || (!isForm && modes === 'form'))
           throw new Error(`${call.version} has no such elicitation`)
-        declared(call, 'elicitation', isForm ? 'form' : 'url')
+        declared(call.client, 'elicitation', isForm ? 'form' : 'url')
         const params = isForm
           ? {
               ...(modes === 'form' ? {} : { mode: 'form' }),
@@ -167,12 +185,13 @@ export function createAsks(
         return elicited(await askInCall(call, 'elicitation/create', params), isForm ? ask.schema : undefined)
       },
       async sample(call, _key, params) {
-        declared(call, 'sampling')
+        declared(call.client, 'sampling')
+        checkSampling(call.client.capabilities.sampling, params)
         const sampled = await askInCall(call, 'sampling/createMessage', params)
         return sampled as unknown as { role: string; content: Content; model: string }
       },
       async roots(call) {
-        declared(call, 'roots')
+        declared(call.client, 'roots')
         const { roots } = (await askInCall(call, 'roots/list', undefined)) as {
           roots: { uri: string; name?: string }[]
         }
@@ -185,16 +204,13 @@ export function createAsks(
         // Where the call has no stream yet, it gets one now: else there would be nothing to come back to.
         if (REVISIONS[call.version].priming && refOf(call) && call.answer.stream()) await hangUp(call, retryMs)
       },
+      async ask(call, _key, method, params, options) {
+        declaredFor(call.client, method, params)
+        return askInCall(call, method, params, options)
+      },
     },
     async request(ref, record, method, params, options = {}) {
-      const capability = {
-        'elicitation/create': 'elicitation',
-        'sampling/createMessage': 'sampling',
-        'roots/list': 'roots',
-      }[method]
-      if (capability !== undefined && record.client.capabilities[capability] === undefined) {
-        throw new Error(`the client has not declared the capability ${capability}`)
-      }
+      declaredFor(record.client, method, params)
       if (!record.ready && method !== 'ping') throw new Error('the client has not finished its handshake')
       await node.fleet.join()
       const send: Send = (json, deadline) => viaStandalone(ref, json, deadline)

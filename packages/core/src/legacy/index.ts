@@ -2,7 +2,7 @@
 import { Answer, type Outlet } from '../answer.ts'
 import { Call, type Wire } from '../calls.ts'
 import { Connection } from '../connection.ts'
-import { type Asks, isLogLevel } from '../context.ts'
+import { type Asks, CallContext, isLogLevel } from '../context.ts'
 import { dispatch, missingCapabilities, missingScopes } from '../dispatch.ts'
 import type { EraHandler, EraRow } from '../eras.ts'
 import { CODE, McpError } from '../errors.ts'
@@ -184,11 +184,12 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
   > = {
     __proto__: null as never,
     ping: async () => ({}),
-    'logging/setLevel': async ({ message, version }, { ref }) => {
-      if (server.describe(version).capabilities.logging === undefined)
+    'logging/setLevel': async (call, { ref }) => {
+      if (server.describe(call.version).capabilities.logging === undefined)
         throw new McpError(CODE.methodNotFound, 'method not found')
-      const level = message.params?.level
+      const level = call.message.params?.level
       if (!isLogLevel(level)) throw new McpError(CODE.invalidParams, 'params.level must be a log level')
+      await askServer(call)
       if (ref) await state!.sessions.update(ref, (record) => ({ ...record, logLevel: level }))
       return {}
     },
@@ -196,17 +197,20 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
     'resources/unsubscribe': (call, { ref }) => subscribe(call, ref, false),
   }
 
-  async function subscribe(
-    { message, version }: Call,
-    ref: SessionRef | undefined,
-    on: boolean,
-  ): Promise<{ [key: string]: unknown }> {
-    const resources = server.describe(version).capabilities.resources as { subscribe?: boolean } | undefined
+  async function subscribe(call: Call, ref: SessionRef | undefined, on: boolean): Promise<{ [key: string]: unknown }> {
+    const resources = server.describe(call.version).capabilities.resources as { subscribe?: boolean } | undefined
     if (!ref || !resources?.subscribe) throw new McpError(CODE.methodNotFound, 'method not found')
-    const uri = message.params?.uri
+    const uri = call.message.params?.uri
     if (typeof uri !== 'string' || uri === '') throw new McpError(CODE.invalidParams, 'params.uri must be a string')
+    await askServer(call)
     await state!.subscribe(ref, uri, on)
     return {}
+  }
+
+  /** A server that has a handler of its own for one of these has a say: what it throws is the answer. */
+  async function askServer(call: Call): Promise<void> {
+    const { method, params = {} } = call.message
+    if (server.route(method, params, call.version)) await server.call(method, params, new CallContext(call))
   }
 
   async function notification({ method, params }: JsonRpcNotification, arrival: Arrival): Promise<Reply> {
@@ -216,7 +220,11 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
     return ACCEPTED
   }
 
-  async function noted(method: string, params: JsonRpcNotification['params'], { ref }: Admission): Promise<void> {
+  async function noted(
+    method: string,
+    params: JsonRpcNotification['params'],
+    { ref, client, version }: Admission,
+  ): Promise<void> {
     if (!ref || !state) return
     if (method === 'notifications/initialized') {
       await state.sessions.update(ref, (record) => (record.ready ? undefined : { ...record, ready: true }))
@@ -224,6 +232,12 @@ function createLegacy(node: Node, versions: readonly ProtocolVersion[]): EraHand
       const reason = typeof params.reason === 'string' ? params.reason : 'the client has cancelled the request'
       await state.members.cancel(ref, params.requestId, reason)
     }
+    if (!server.notified || method === 'notifications/cancelled' || method === 'notifications/progress') return
+    const { principal } = ref
+    const session = state.sessionOf(ref)
+    const sender = { client, protocolVersion: version, principal, session, notify: node.notify }
+    const told = async () => server.notified!(method, params, sender)
+    told().catch((error) => node.report(error, 'notified', method, ref.id))
   }
 
   /** A call's own stream. A client that leaves has not cancelled (B-08): the call runs on. */
@@ -346,6 +360,7 @@ const STATELESS_ASKS: Asks = {
   once: async (_call, _key, fn) => fn(),
   startTask: async () => {},
   closeStream: async () => {},
+  ask: (_call, _key, method) => noSession(method),
 }
 
 function answerJson(body: string, headers?: Record<string, string>): Reply {

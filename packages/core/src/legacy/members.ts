@@ -7,6 +7,8 @@ import type { SessionRef } from './session.ts'
 /** Cancels that a node which joins late still has to obey. */
 const MARKS_KEPT = 16
 const MARK_MS = 10_000
+/** Sessions that this node knows to be a member of; beyond that it looks again. */
+const JOINED_KEPT = 10_000
 
 interface Mark {
   id: RequestId
@@ -29,7 +31,9 @@ export interface Members {
 
 export function createMembers(node: Node, ttlMs: number): Members {
   const { store, calls, fleet } = node
+  const joined = new Set<string>()
 
+  fleet.onMissed(() => joined.clear())
   fleet.receive('cancel', ({ session, id, reason, at }) => stop(session as string, { id, reason, at } as Mark))
 
   function stop(sessionId: string, { id, reason, at }: Mark): void {
@@ -56,6 +60,8 @@ export function createMembers(node: Node, ttlMs: number): Members {
 
   return {
     async join(call, ref) {
+      // Members stay, and hear of cancels at once.
+      if (joined.has(ref.id)) return
       await fleet.join()
       const record = await update(ref, ({ nodes, marks }) => ({
         nodes: nodes.includes(node.id) ? nodes : [...nodes, node.id],
@@ -65,6 +71,8 @@ export function createMembers(node: Node, ttlMs: number): Members {
       for (const mark of record?.marks ?? []) {
         if (mark.at > since && mark.id === call.message.id) stop(ref.id, mark)
       }
+      if (joined.size >= JOINED_KEPT) joined.clear()
+      if (record) joined.add(ref.id)
     },
     async cancel(ref, id, reason) {
       const mark: Mark = { id, reason, at: store.now() }

@@ -103,25 +103,26 @@ describe('S26 Q-26 two requests in flight with one id', () => {
   ]
   const rounds = Array.from({ length: 100 }, (_, i) => i)
 
-  test.each(
-    FORMS.flatMap(([form, options]) => ['one node', 'two nodes'].map((where) => ({ form, where, options }))),
-  )('$form, $where: each exchange has its own answer, in 100 rounds', async ({ options, where }) => {
-    const { a, b }: Nodes = twoNodes(options)
-    const client = await legacy(a.transport)
-    const there = where === 'one node' ? client : at(b.transport, client)
-    const second = where === 'one node' ? a.server : b.server
-    await Promise.all(
-      rounds.map(async (round) => {
-        const call = (to: typeof there, text: string) =>
-          to.call('slow', { text, gate: `${text} ${round}` }, { id: 1, meta: { progressToken: 1 } })
-        const [first, other] = [call(client, 'a'), call(there, 'b')]
-        second.gates.open(`b ${round}`)
-        expect((await other).messages.map(textOf)).toEqual(['b'])
-        a.server.gates.open(`a ${round}`)
-        expect((await first).messages.map(textOf)).toEqual(['a'])
-      }),
-    )
-  })
+  test.each(FORMS.flatMap(([form, options]) => ['one node', 'two nodes'].map((where) => ({ form, where, options }))))(
+    '$form, $where: each exchange has its own answer, in 100 rounds',
+    async ({ options, where }) => {
+      const { a, b }: Nodes = twoNodes(options)
+      const client = await legacy(a.transport)
+      const there = where === 'one node' ? client : at(b.transport, client)
+      const second = where === 'one node' ? a.server : b.server
+      await Promise.all(
+        rounds.map(async (round) => {
+          const call = (to: typeof there, text: string) =>
+            to.call('slow', { text, gate: `${text} ${round}` }, { id: 1, meta: { progressToken: 1 } })
+          const [first, other] = [call(client, 'a'), call(there, 'b')]
+          second.gates.open(`b ${round}`)
+          expect((await other).messages.map(textOf)).toEqual(['b'])
+          a.server.gates.open(`a ${round}`)
+          expect((await first).messages.map(textOf)).toEqual(['a'])
+        }),
+      )
+    },
+  )
 })
 
 test('S38 many users on one id each: nobody sees what is another’s, over two nodes', async () => {
@@ -160,7 +161,9 @@ test('S38 many users on one id each: nobody sees what is another’s, over two n
   )
   for (const [i, call] of seen.entries()) {
     const user = users[i]!
-    const foreign = JSON.stringify(call.messages).match(/user\d+/g)!.filter((name) => name !== user)
+    const foreign = JSON.stringify(call.messages)
+      .match(/user\d+/g)!
+      .filter((name) => name !== user)
     expect(foreign).toEqual([])
     expect(textOf(call.messages.at(-1)!)).toBe(`${user} file:///${user}`)
     expect(call.messages).toHaveLength(5)

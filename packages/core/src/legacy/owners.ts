@@ -25,18 +25,17 @@ export function createOwners(node: Node): Owners {
       waiting.delete(nodeId)
       return
     }
-    let left = RETRY_MS
+    let left: number
     try {
       left = await node.fleet.leaseLeft(nodeId)
-      if (left === 0) {
-        await Promise.all([...streams].map((stream) => stream.end()))
-        waiting.delete(nodeId)
-        return
-      }
+      // Those that come meanwhile stay for the next look.
+      if (left === 0) await Promise.all([...streams].map((stream) => stream.end().then(() => streams.delete(stream))))
     } catch (error) {
+      left = RETRY_MS
       node.report(error, 'lease')
     }
-    node.timers.after(Math.max(left, 1), () => void look(nodeId))
+    if (streams.size === 0) waiting.delete(nodeId)
+    else node.timers.after(Math.max(left, 1), () => void look(nodeId))
   }
 
   return {

@@ -1,6 +1,7 @@
 // A call's stream, taken up again by GET: of that stream alone, on any node, and its answer once in every order of events.
 import { describe, expect, test } from 'vitest'
 import { type Client, LEGACY_VERSIONS, type LegacyClient, legacy } from '../../test-support/clients.ts'
+import { inFakeTime, pause } from '../../test-support/clock.ts'
 import { Listener, listen } from '../../test-support/listener.ts'
 import { at, type NodeOfMany, twoNodes } from '../../test-support/nodes.ts'
 import { scene, until } from '../../test-support/scene.ts'
@@ -242,20 +243,21 @@ describe('Q-37 cursors', () => {
 })
 
 describe('one that waits long', () => {
-  test('S04 W14 R05 a call that outlasts the TTL keeps its session and its stream, resumed or not', async () => {
-    const { a, b, client } = await (async () => {
-      const nodes = twoNodes({ ...STREAMS, sessions: { ttlMs: 120 } })
-      return { ...nodes, client: (await legacy(nodes.a.transport)) as LegacyClient }
-    })()
-    const silent = new Listener(await client.stream('slow', { text: 'at last' }))
-    const resumed = await listen(at(b.transport, client), await dropped(client))
-    await new Promise((resolve) => setTimeout(resolve, 400))
-    expect([silent.over, resumed.over]).toEqual([false, false])
-    a.server.gates.open('slow')
-    finish(a)
-    await Promise.all([silent.ended, resumed.ended])
-    expect(silent.messages.map(textOf)).toEqual(['at last'])
-    expect(steps(resumed)).toEqual([2, 'answer'])
-    expect((await client.request('tools/list')).status).toBe(200)
-  })
+  test('S04 W14 R05 a call that outlasts the TTL keeps its session and its stream, resumed or not', () =>
+    inFakeTime(async () => {
+      const { a, b, client } = await (async () => {
+        const nodes = twoNodes({ ...STREAMS, sessions: { ttlMs: 120 } })
+        return { ...nodes, client: (await legacy(nodes.a.transport)) as LegacyClient }
+      })()
+      const silent = new Listener(await client.stream('slow', { text: 'at last' }))
+      const resumed = await listen(at(b.transport, client), await dropped(client))
+      await pause(400)
+      expect([silent.over, resumed.over]).toEqual([false, false])
+      a.server.gates.open('slow')
+      finish(a)
+      await Promise.all([silent.ended, resumed.ended])
+      expect(silent.messages.map(textOf)).toEqual(['at last'])
+      expect(steps(resumed)).toEqual([2, 'answer'])
+      expect((await client.request('tools/list')).status).toBe(200)
+    }))
 })

@@ -1,6 +1,7 @@
 // How long a session lives, who may keep it alive, and that the app hears of its end once.
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { initialize, LEGACY_VERSIONS, type LegacyClient, legacy, post } from '../../test-support/clients.ts'
+import { inFakeTime } from '../../test-support/clock.ts'
 import { Listener, listen } from '../../test-support/listener.ts'
 import { at, twoNodes } from '../../test-support/nodes.ts'
 import { type Scene, scene, until } from '../../test-support/scene.ts'
@@ -218,38 +219,41 @@ describe('R06 onSessionStart and onSessionEnd', () => {
     ])
   })
 
-  test.each([false, true])('S07 once on two nodes, whoever is asked; replies get lost: %s', async (lossy) => {
-    const { ended, options } = told({ streams: { streamAfterMs: 0 } })
-    const { a, b } = twoNodes(options, lossy ? (store) => unreliable(store, { probability: 0.5 }) : undefined)
-    for (let round = 0; round < 10; round++) {
-      const client = await legacy(a.transport)
-      // The home node writes for the session all the while, and finds out by itself.
-      a.server.gates.open('step 1')
-      const call = new Listener(await client.stream('slow', { text: 'x', gate: `gate ${round}` }))
-      const get = await listen(at(b.transport, client))
-      const ways = await Promise.all([
-        at(b.transport, client).verb('DELETE'),
-        (await a.transport.session(client.session))?.send('notifications/message', { level: 'info', data: 1 }),
-        at(round % 2 ? a.transport : b.transport, client).verb('DELETE'),
-      ])
-      expect([(ways[0] as Response).status, (ways[2] as Response).status].toSorted()).toEqual([204, 404])
-      await Promise.all([call.ended, get.ended])
-      expect(await status(client)).toBe(404)
-      await until(() => expect(ended).toEqual([[client.session, 'deleted']]))
-      ended.length = 0
-    }
-  })
+  test.each([false, true])('S07 once on two nodes, whoever is asked; replies get lost: %s', (lossy) =>
+    inFakeTime(async () => {
+      const { ended, options } = told({ streams: { streamAfterMs: 0 } })
+      const { a, b } = twoNodes(options, lossy ? (store) => unreliable(store, { probability: 0.5 }) : undefined)
+      for (let round = 0; round < 10; round++) {
+        const client = await legacy(a.transport)
+        // The home node writes for the session all the while, and finds out by itself.
+        a.server.gates.open('step 1')
+        const call = new Listener(await client.stream('slow', { text: 'x', gate: `gate ${round}` }))
+        const get = await listen(at(b.transport, client))
+        const ways = await Promise.all([
+          at(b.transport, client).verb('DELETE'),
+          (await a.transport.session(client.session))?.send('notifications/message', { level: 'info', data: 1 }),
+          at(round % 2 ? a.transport : b.transport, client).verb('DELETE'),
+        ])
+        expect([(ways[0] as Response).status, (ways[2] as Response).status].toSorted()).toEqual([204, 404])
+        await Promise.all([call.ended, get.ended])
+        expect(await status(client)).toBe(404)
+        await until(() => expect(ended).toEqual([[client.session, 'deleted']]))
+        ended.length = 0
+      }
+    }),
+  )
 
-  test('a session that the store has lost is expired, once, and what it had ends', async () => {
-    const { ended, options } = told({ sessions: { ttlMs: 300 } })
-    const { a, b, store } = twoNodes(options)
-    const client = await legacy(a.transport)
-    const get = await listen(at(b.transport, client))
-    await store.kv.delete([{ tag: client.session, name: 'session' }])
-    await get.ended
-    await until(() => expect(a.transport.stats().sessions).toBe(0))
-    await until(() => expect(ended).toEqual([[client.session, 'expired']]))
-  })
+  test('a session that the store has lost is expired, once, and what it had ends', () =>
+    inFakeTime(async () => {
+      const { ended, options } = told({ sessions: { ttlMs: 300 } })
+      const { a, b, store } = twoNodes(options)
+      const client = await legacy(a.transport)
+      const get = await listen(at(b.transport, client))
+      await store.kv.delete([{ tag: client.session, name: 'session' }])
+      await get.ended
+      await until(() => expect(a.transport.stats().sessions).toBe(0))
+      await until(() => expect(ended).toEqual([[client.session, 'expired']]))
+    }))
 
   test('R02 onSessionStart that fails leaves no session behind', async () => {
     const { ended, options } = told({ onSessionStart: () => Promise.reject(new Error('no')) })

@@ -40,6 +40,8 @@ export interface SessionRecord {
   /** The fingerprints of the listings that it was given or told of last, and when it was told, store time. */
   listings?: Record<string, string>
   toldAt?: number
+  /** Names the change of `listings`. */
+  toldBy?: string
 }
 
 export type EndReason = 'deleted' | 'expired' | 'evicted' | 'closed'

@@ -255,7 +255,8 @@ export function createStandalone(
       })
       return { status: 200, headers: SSE_HEADERS, body: reader.connection }
     },
-    send: (ref, json, { needReader, deadline } = {}) => outbox.send(ref, withDeadline(json, deadline), needReader ?? false),
+    send: (ref, json, { needReader, deadline } = {}) =>
+      outbox.send(ref, withDeadline(json, deadline), needReader ?? false),
     readerOf: async (ref) => (await poke(ref)).reader,
     async wantsChanged(ref) {
       const { reader } = await poke(ref)

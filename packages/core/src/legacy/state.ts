@@ -76,6 +76,7 @@ export function createState(node: Node, { ttlMs, max }: Exclude<Settings['sessio
     readers.drop(id)
     asks.drop(id)
     sessions.forget(id)
+    node.server.ended?.(id)
   }
 
   /** It is not in the store any more. Who has ended it tells the app; if nobody has, its home node does (R06). */
@@ -84,7 +85,11 @@ export function createState(node: Node, { ttlMs, max }: Exclude<Settings['sessio
     drop(id)
     if (!isHome || ending.has(id)) return
     if (node.ownsStore) tellApp(id, 'expired')
-    else missing.set(id, timers.after(TELL_MS, () => tellMissing(id)))
+    else
+      missing.set(
+        id,
+        timers.after(TELL_MS, () => tellMissing(id)),
+      )
   }
 
   function tellMissing(id: string): void {
@@ -171,6 +176,7 @@ export function createState(node: Node, { ttlMs, max }: Exclude<Settings['sessio
     members,
     listings,
     async start(first, principal) {
+      listings.know(first.listings ?? {})
       const record: SessionRecord = {
         v: 1,
         ...first,

@@ -187,47 +187,51 @@ class Writer implements Outlet {
   #flush(): void {
     if (this.#flushing) return
     this.#flushing = true
-    this.#work = this.#append().finally(() => {
-      this.#flushing = false
-    })
+    this.#work = this.#append()
   }
   #flushing = false
 
   async #append(): Promise<void> {
-    const { node, readers, limit, ttlMs, keptMs } = this.#shared
     await undefined
     while (this.#state === 'stored' && (this.#behind.length > 0 || this.#ended)) {
-      const batch = this.#behind
-      const end = this.#ended
-      const first = this.#last - batch.length + 1
-      this.#behind = []
-      this.#behindSize = 0
-      try {
-        const { state, reader } = await node.store.log.append(this.key, batch, {
-          guard: this.#ref.key,
-          ttlMs: end ? keptMs : ttlMs,
-          limit,
-          first,
-          ...(end ? { end: true } : {}),
-        })
-        if (state === 'gone') this.#shared.gone(this.#ref)
-        // "ended": this node was thought dead, and somebody has ended the stream. That end is the answer.
-        if (state !== 'ok') this.drop()
-        else {
-          if (reader !== node.id) this.letGo()
-          readers.wake(this.key, reader).catch((error) => this.#report(error))
-        }
-        if (end) {
-          this.#over()
-          return
-        }
-      } catch (error) {
-        this.#report(error)
-        this.#behind = [...batch, ...this.#behind]
-        this.#behindSize = this.#behind.reduce((size, text) => size + text.length, 0)
-        if (node.stopped) return
-        await new Promise<void>((resolve) => node.timers.after(RETRY_MS, resolve))
+      if (await this.#appendBatch()) break
+    }
+    // In one go with the last look at what is behind: something said in between would stay there.
+    this.#flushing = false
+  }
+
+  /** True: there is nothing more to append. */
+  async #appendBatch(): Promise<boolean> {
+    const { node, readers, limit, ttlMs, keptMs } = this.#shared
+    const batch = this.#behind
+    const end = this.#ended
+    const first = this.#last - batch.length + 1
+    this.#behind = []
+    this.#behindSize = 0
+    try {
+      const { state, reader } = await node.store.log.append(this.key, batch, {
+        guard: this.#ref.key,
+        ttlMs: end ? keptMs : ttlMs,
+        limit,
+        first,
+        ...(end ? { end: true } : {}),
+      })
+      if (state === 'gone') this.#shared.gone(this.#ref)
+      // "ended": this node was thought dead, and somebody has ended the stream. That end is the answer.
+      if (state !== 'ok') this.drop()
+      else {
+        if (reader !== node.id) this.letGo()
+        readers.wake(this.key, reader).catch((error) => this.#report(error))
       }
+      if (end) this.#over()
+      return end
+    } catch (error) {
+      this.#report(error)
+      this.#behind = [...batch, ...this.#behind]
+      this.#behindSize = this.#behind.reduce((size, text) => size + text.length, 0)
+      if (node.stopped) return true
+      await new Promise<void>((resolve) => node.timers.after(RETRY_MS, resolve))
+      return false
     }
   }
 
