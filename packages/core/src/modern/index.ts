@@ -55,8 +55,9 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
   const listens = createListens(node, tasks)
   /** Of calls that may become tasks. */
   const taskRoutes = new WeakMap<Call, TaskRoute>()
-  const serverMeta = { [META.serverInfo]: server.info }
-  const envelope = `"resultType":"complete","_meta":${toJson(serverMeta)}}`
+  /** Made at the first result: a server may not know its own name before its first request. */
+  let envelope = ''
+  const serverMeta = () => ({ [META.serverInfo]: server.info })
 
   const wire: Wire = {
     era: 'modern',
@@ -65,13 +66,14 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
       const isBare = result.resultType === undefined && result._meta === undefined
       if (isBare && (result.ttlMs !== undefined || !isCacheable)) {
         const text = toJson(result)
+        envelope ||= `"resultType":"complete","_meta":${toJson(serverMeta())}}`
         return text === '{}' ? `{${envelope}` : `${text.slice(0, -1)},${envelope}`
       }
       return toJson({
         ...(isCacheable ? UNCACHED : {}),
         ...result,
         resultType: result.resultType ?? 'complete',
-        _meta: { ...serverMeta, ...(result._meta as object | undefined) },
+        _meta: { ...serverMeta(), ...(result._meta as object | undefined) },
       })
     },
     error: legalError,
@@ -144,7 +146,8 @@ function createModern(node: Node, versions: readonly ProtocolVersion[]): EraHand
     if (own?.run) return runOwn(call, own.run)
     if (route!.task && hasTasks) taskRoutes.set(call, route!.task)
     const startsAsTask = route!.task?.start === 'at-once' && hasTasks
-    return startsAsTask || isRetry(message) ? prepare(call, startsAsTask ? route!.task : undefined) : dispatch(call)
+    const isOurRetry = !route!.ownRounds && isRetry(message)
+    return startsAsTask || isOurRetry ? prepare(call, startsAsTask ? route!.task : undefined) : dispatch(call)
   }
 
   async function runOwn(call: Call, run: (call: Call) => Result | Promise<Result>): Promise<Reply> {

@@ -1,4 +1,5 @@
 // subscriptions/listen: a stream of changes, acknowledged first, each frame tagged with the request's id.
+import { checksum } from '../canonical.ts'
 import { type Change, wantOf } from '../changes.ts'
 import { Connection } from '../connection.ts'
 import { CODE } from '../errors.ts'
@@ -18,6 +19,8 @@ const LISTINGS = [
   ['promptsListChanged', 'prompts'],
   ['resourcesListChanged', 'resources'],
 ] as const
+
+const FINAL: ReadonlySet<unknown> = new Set(['completed', 'failed', 'cancelled'])
 
 export interface Listens {
   open(message: JsonRpcRequest, arrival: Arrival, version: ProtocolVersion): Promise<Reply>
@@ -42,11 +45,14 @@ class Listen {
   /** One of each kind and URI: a client that does not read costs no more than that. */
   #pending = new Map<string, Change>()
   #busy = false
+  /** The tasks that may still change, each with a checksum of what was told of it last. */
+  readonly #following = new Map<string, string>()
 
   constructor(
     node: Node,
     id: RequestId,
     wants: ReadonlySet<string>,
+    taskIds: readonly string[],
     tasks: TaskStates,
     closed: (listen: Listen) => void,
   ) {
@@ -54,7 +60,12 @@ class Listen {
     this.#id = id
     this.wants = wants
     this.#tasks = tasks
+    for (const id of taskIds) this.#following.set(id, '')
     this.connection = new Connection(node, () => closed(this))
+  }
+
+  get taskIds(): Iterable<string> {
+    return this.#following.keys()
   }
 
   acknowledge(notifications: object): void {
@@ -103,10 +114,19 @@ class Listen {
       : this.#text(`notifications/${kind}/list_changed`, {})
   }
 
+  /** undefined: there is nothing new to say of it. */
   async #taskText(id: string): Promise<string | undefined> {
+    const told = this.#following.get(id)
+    if (told === undefined) return undefined
     try {
       const state = await this.#tasks.state(id)
-      return state && this.#text('notifications/tasks', state)
+      if (!state || FINAL.has(state.status)) this.#following.delete(id)
+      if (!state) return undefined
+      const text = this.#text('notifications/tasks', state)
+      const sum = checksum(text)
+      if (sum === told) return undefined
+      if (this.#following.has(id)) this.#following.set(id, sum)
+      return text
     } catch (error) {
       this.#node.report(error, 'listen')
       return undefined
@@ -119,17 +139,74 @@ class Listen {
 }
 
 export function createListens(node: Node, tasks: TaskStates): Listens {
-  const { server, changes, settings } = node
+  const { server, changes, fleet, settings } = node
   const open = new Set<Listen>()
+  /** Those that are not acknowledged yet have their place too. */
+  let opening = 0
 
   function close(listen: Listen): void {
     changes.unlisten(listen)
     open.delete(listen)
   }
 
+  /** Nobody tells of a task whose owner is dead, so each that is followed is looked at now and then. */
+  fleet.onUpkeep(async () => {
+    const followed = new Set([...open].flatMap(({ taskIds }) => [...taskIds]))
+    for (const id of followed) await tasks.state(id).catch((error) => node.report(error, 'listen'))
+  })
+
+  /** What has become of the tasks already: that was published before this listen began. */
+  async function catchUp(listen: Listen): Promise<void> {
+    for (const uri of [...listen.taskIds]) {
+      const state = await tasks.state(uri)
+      if (state?.status !== 'working') listen.changed([{ kind: 'task', uri }])
+    }
+  }
+
+  async function accept(
+    id: RequestId,
+    filter: Filter,
+    { exchange, principal }: Arrival,
+    version: ProtocolVersion,
+  ): Promise<Reply> {
+    const { capabilities } = server.describe(version)
+    const honoured: Record<string, unknown> = {}
+    const wants = new Set<string>()
+    for (const [name, kind] of LISTINGS) {
+      if (filter[name] !== true || !isDeclared(capabilities[kind], 'listChanged')) continue
+      honoured[name] = true
+      wants.add(kind)
+    }
+    const uris = filter.resourceSubscriptions
+    if (uris && uris.length > 0 && isDeclared(capabilities.resources, 'subscribe')) {
+      honoured.resourceSubscriptions = uris
+      for (const uri of uris) wants.add(wantOf({ kind: 'resource', uri }))
+    }
+    const taskIds = filter.taskIds?.length ? await tasks.known(filter.taskIds, principal) : []
+    if (taskIds.length > 0) honoured.taskIds = taskIds
+    for (const uri of taskIds) wants.add(wantOf({ kind: 'task', uri }))
+    if (wants.size > 0) await changes.place()
+    if (node.draining) return refuse(REFUSE.draining, id)
+
+    const listen = new Listen(node, id, wants, taskIds, tasks, close)
+    listen.acknowledge(honoured)
+    // Q-19: nothing to wait for.
+    if (wants.size === 0) listen.end()
+    else {
+      open.add(listen)
+      changes.listen(listen)
+      exchange.onDisconnect(() => {
+        close(listen)
+        listen.connection.end()
+      })
+      catchUp(listen).catch((error) => node.report(error, 'listen'))
+    }
+    return { status: 200, headers: SSE_HEADERS, body: listen.connection }
+  }
+
   return {
-    async open({ id, params }, { forms, principal }, version) {
-      if (!forms.sse) return refuse(REFUSE.acceptStream, id)
+    async open({ id, params }, arrival, version) {
+      if (!arrival.forms.sse) return refuse(REFUSE.acceptStream, id)
       const filter = params?.notifications
       if (!isFilter(filter)) {
         return refuse(
@@ -137,35 +214,13 @@ export function createListens(node: Node, tasks: TaskStates): Listens {
           id,
         )
       }
-      if (open.size >= settings.limits.listens) return refuse(REFUSE.busy, id)
-      const { capabilities } = server.describe(version)
-      const honoured: Record<string, unknown> = {}
-      const wants = new Set<string>()
-      for (const [name, kind] of LISTINGS) {
-        if (filter[name] !== true || !isDeclared(capabilities[kind], 'listChanged')) continue
-        honoured[name] = true
-        wants.add(kind)
+      if (open.size + opening >= settings.limits.listens) return refuse(REFUSE.busy, id)
+      opening++
+      try {
+        return await accept(id, filter, arrival, version)
+      } finally {
+        opening--
       }
-      const uris = filter.resourceSubscriptions
-      if (uris && uris.length > 0 && isDeclared(capabilities.resources, 'subscribe')) {
-        honoured.resourceSubscriptions = uris
-        for (const uri of uris) wants.add(wantOf({ kind: 'resource', uri }))
-      }
-      if (filter.taskIds && filter.taskIds.length > 0) {
-        const ids = await tasks.known(filter.taskIds, principal)
-        if (ids.length > 0) honoured.taskIds = ids
-        for (const uri of ids) wants.add(wantOf({ kind: 'task', uri }))
-      }
-      if (wants.size > 0) await changes.place()
-      const listen = new Listen(node, id, wants, tasks, close)
-      listen.acknowledge(honoured)
-      // Q-19: nothing to wait for.
-      if (wants.size === 0) listen.end()
-      else {
-        open.add(listen)
-        changes.listen(listen)
-      }
-      return { status: 200, headers: SSE_HEADERS, body: listen.connection }
     },
     drain() {
       for (const listen of [...open]) {

@@ -4,11 +4,11 @@ import type { Call } from '../calls.ts'
 import { canonical, checksum, sha256 } from '../canonical.ts'
 import type { Asks } from '../context.ts'
 import { CODE, McpError } from '../errors.ts'
-import { elicited, formSchema } from '../form.ts'
+import { formSchema } from '../form.ts'
 import { isObject, type Params } from '../jsonrpc.ts'
 import type { Node } from '../node.ts'
-import type { Content } from '../server.ts'
-import { type AskMethod, capabilityMissing, isAnswer } from './ask.ts'
+import type { Content, Json } from '../server.ts'
+import { type AskMethod, answered, askOf, capabilityMissing, isAnswer } from './ask.ts'
 import { createOnce } from './once.ts'
 import { createSeal, toBase64Url } from './seal.ts'
 
@@ -33,9 +33,13 @@ interface State {
 interface Round {
   chain: string
   /** Answers by key; good only for the same request. */
-  answers: Record<string, [string, unknown]>
+  answers: Map<string, [string, unknown]>
   used: Set<string>
-  open: Map<string, { method: AskMethod; params: Promise<Params | undefined>; reject(error: Error): void }>
+  open: Map<string, { method: AskMethod; params: Promise<Params | undefined>; reject(error: unknown): void }>
+  /** What it can't be told of any more is dropped. */
+  isOver: boolean
+  /** A fault of the handler, which is not to be hidden by what is asked beside it. */
+  fault?: Error
 }
 
 export interface Rounds {
@@ -60,7 +64,7 @@ export function createRounds(node: Node, startTask: (call: Call) => Promise<void
   function roundOf(call: Call): Round {
     const known = rounds.get(call)
     if (known) return known
-    const round: Round = { chain: nanoid(22), answers: {}, used: new Set(), open: new Map() }
+    const round: Round = { chain: nanoid(22), answers: new Map(), used: new Set(), open: new Map(), isOver: false }
     rounds.set(call, round)
     return round
   }
@@ -72,9 +76,13 @@ export function createRounds(node: Node, startTask: (call: Call) => Promise<void
     return JSON.stringify([principal?.id ?? null, method, digest])
   }
 
-  function useKey(round: Round, key: string): void {
-    if (round.used.has(key)) throw new Error(`the key ${JSON.stringify(key)} is used twice in one run`)
-    round.used.add(key)
+  function useKey(round: Round, use: string, key: string): void {
+    if (round.isOver) throw roundOver()
+    if (round.used.has(use + key)) {
+      round.fault = new Error(`${use}: the key ${JSON.stringify(key)} is used twice in one run`)
+      throw round.fault
+    }
+    round.used.add(use + key)
   }
 
   /** The answer of an earlier round; or the promise of one, which ends this round. */
@@ -87,9 +95,10 @@ export function createRounds(node: Node, startTask: (call: Call) => Promise<void
     const round = roundOf(call)
     params.catch(() => {}) // heard of where it is awaited
     if (!ASKING.has(call.message.method)) throw new Error(`${call.message.method} can't ask the client for input`)
-    useKey(round, key)
-    const known = round.answers[key]
+    useKey(round, 'ask', key)
+    const known = round.answers.get(key)
     if (known && known[0] === checksum(canonical([method, await params]))) return known[1]
+    if (round.isOver) throw roundOver()
     return new Promise((_resolve, reject) => {
       round.open.set(key, { method, params, reject })
       call.suspend()
@@ -99,33 +108,49 @@ export function createRounds(node: Node, startTask: (call: Call) => Promise<void
   }
 
   async function endRound(call: Call, round: Round): Promise<void> {
+    const made: [key: string, method: AskMethod, params: Params | undefined][] = []
+    const faulty: [reject: (error: unknown) => void, error: unknown][] = []
+    for (const [key, { method, params, reject }] of round.open) {
+      try {
+        made.push([key, method, await params])
+      } catch (error) {
+        faulty.push([reject, error])
+      }
+    }
+    const open = [...round.open.values()]
+    if (made.length === 0) {
+      // Nothing to ask: the call is its handler's again.
+      round.open.clear()
+      call.unsuspend()
+    } else {
+      round.isOver = true
+      await sendRound(call, round, made)
+    }
+    for (const [reject, error] of faulty) reject(error)
+    // So that the handler's `finally` runs; what it does after that is dropped.
+    for (const { reject } of open) reject(roundOver())
+  }
+
+  async function sendRound(
+    call: Call,
+    { chain, answers, fault }: Round,
+    made: readonly [key: string, method: AskMethod, params: Params | undefined][],
+  ): Promise<void> {
     try {
-      const inputRequests: Record<string, { method: string; params?: Params }> = {}
-      const asked: State['k'] = {}
-      for (const [key, { method, params, reject }] of round.open) {
-        try {
-          const made = await params
-          inputRequests[key] = made ? { method, params: made } : { method }
-          asked[key] = [checksum(canonical([method, made])), method]
-        } catch (error) {
-          round.open.delete(key)
-          reject(error as Error)
-        }
+      if (fault) throw fault
+      const state: State = {
+        c: chain,
+        x: store.now() + STATE_MS,
+        k: Object.fromEntries(made.map(([key, ...request]) => [key, [checksum(canonical(request)), request[0]]])),
+        a: Object.fromEntries(answers),
       }
-      if (round.open.size === 0) {
-        call.unsuspend()
-        return
-      }
-      const state: State = { c: round.chain, x: store.now() + STATE_MS, k: asked, a: round.answers }
       const requestState = await seal.seal(JSON.stringify(state), await boundTo(call))
-      call.respond({ resultType: 'input_required', inputRequests, requestState })
+      const requests = made.map(([key, method, params]) => [key, params ? { method, params } : { method }])
+      call.respond({ resultType: 'input_required', inputRequests: Object.fromEntries(requests), requestState })
     } catch (error) {
       call.unsuspend()
-      call.failed(error)
+      if (!call.answer.ended) call.failed(error)
     }
-    // So that the handler's `finally` runs; what it does after that is dropped.
-    for (const { reject } of round.open.values())
-      reject(new DOMException('the round has ended: the call will run again', 'AbortError'))
   }
 
   function mustHave(call: Call, capability: string, mode?: 'form' | 'url'): void {
@@ -143,12 +168,12 @@ export function createRounds(node: Node, startTask: (call: Call) => Promise<void
             message: wanted.message,
             requestedSchema,
           }))
-          return elicited(await ask(call, key, 'elicitation/create', params), wanted.schema)
+          return answered(await ask(call, key, 'elicitation/create', params), wanted.schema)
         }
         mustHave(call, 'elicitation', 'url')
         if (!URL.canParse(wanted.url)) throw new TypeError(`elicit: ${JSON.stringify(wanted.url)} is not a URL`)
         const params = Promise.resolve({ mode: 'url', message: wanted.message, url: wanted.url })
-        return elicited(await ask(call, key, 'elicitation/create', params), undefined)
+        return answered(await ask(call, key, 'elicitation/create', params), undefined)
       },
       async sample(call, key, params) {
         mustHave(call, 'sampling')
@@ -161,11 +186,16 @@ export function createRounds(node: Node, startTask: (call: Call) => Promise<void
       },
       async once(call, key, fn) {
         const round = roundOf(call)
-        useKey(round, `once ${key}`)
+        useKey(round, 'once', key)
         return runOnce(round.chain, key, fn)
       },
       startTask: async (call) => startTask(call),
       closeStream: async () => {},
+      async ask(call, key, method, params) {
+        const asked = askOf(method, params)
+        mustHave(call, asked.capability, asked.mode)
+        return (await ask(call, key, asked.method, Promise.resolve(asked.params))) as Json
+      },
     },
     async resume(call) {
       const { requestState, inputResponses } = call.message.params!
@@ -179,14 +209,18 @@ export function createRounds(node: Node, startTask: (call: Call) => Promise<void
       if (!state || state.x < store.now()) throw new McpError(CODE.invalidParams, NOT_VALID)
       const round = roundOf(call)
       round.chain = state.c
-      round.answers = state.a
+      for (const [key, answer] of Object.entries(state.a)) round.answers.set(key, answer)
       for (const [key, [sum, method]] of Object.entries(state.k)) {
         if (!inputResponses || !Object.hasOwn(inputResponses, key)) continue
         const answer = inputResponses[key]
         if (!isAnswer(method, answer))
           throw new McpError(CODE.invalidParams, `the answer for ${JSON.stringify(key)} is not valid`)
-        round.answers[key] = [sum, answer]
+        round.answers.set(key, [sum, answer])
       }
     },
   }
+}
+
+function roundOver(): DOMException {
+  return new DOMException('the round has ended: the call will run again', 'AbortError')
 }

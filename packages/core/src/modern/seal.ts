@@ -11,6 +11,8 @@ const TAG_BYTES = 16
 export const STATE_MAX_CHARS: number = 64 * 1024
 /** A ring that nobody uses for so long is made anew. */
 const RING_MS = 30 * 86_400_000
+/** A node that uses it looks at it so often, and gives it a new life. */
+const RING_RENEWAL_MS = 86_400_000
 const RING: Key = { tag: 'keys', name: 'ring' }
 
 export interface Seal {
@@ -52,21 +54,35 @@ async function importKey(text: string): Promise<SealKey> {
   }
 }
 
-export function createSeal({ store, settings }: Node): Seal {
+export function createSeal(node: Node): Seal {
+  const { store, settings } = node
   let ring: Promise<SealKey[]> | undefined
+  /** Store time at which the ring was looked at. */
+  let lookedAt = 0
 
   /** With no keys given, one is made once, and shared through the store: laptop to fleet stays one line. */
   async function shared(): Promise<SealKey[]> {
+    lookedAt = store.now()
     const fresh = toBase64Url(crypto.getRandomValues(new Uint8Array(KEY_BYTES)))
     const text = (await store.kv.get(RING, RING_MS)) ?? (await store.kv.add(RING, fresh, RING_MS))
     return [await importKey(text!)]
   }
 
   function keys(): Promise<SealKey[]> {
-    ring ??= (settings.stateKeys ? Promise.all(settings.stateKeys.map(importKey)) : shared()).catch((error) => {
-      ring = undefined
-      throw error
-    })
+    if (!ring) {
+      ring = settings.stateKeys ? Promise.all(settings.stateKeys.map(importKey)) : shared()
+      ring.catch(() => {
+        ring = undefined
+      })
+    } else if (!settings.stateKeys && store.now() > lookedAt + RING_RENEWAL_MS) {
+      // Nobody waits for it: the ring that is known is as good as before.
+      shared().then(
+        (renewed) => {
+          ring = Promise.resolve(renewed)
+        },
+        (error) => node.report(error, 'seal'),
+      )
+    }
     return ring
   }
 

@@ -2,13 +2,13 @@
 import type { Call, TaskRun } from '../calls.ts'
 import type { Asks } from '../context.ts'
 import { CODE, McpError } from '../errors.ts'
-import { elicited, formSchema } from '../form.ts'
+import { formSchema } from '../form.ts'
 import type { JsonRpcRequest, Params } from '../jsonrpc.ts'
 import type { Node } from '../node.ts'
 import type { ProtocolVersion } from '../protocol.ts'
 import type { Awaitable, Content, Context, Json, Principal, Result } from '../server.ts'
 import type { Key } from '../store.ts'
-import { type AskMethod, capabilityMissing, isAnswer } from './ask.ts'
+import { type AskMethod, answered, askOf, capabilityMissing, isAnswer } from './ask.ts'
 
 export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
 
@@ -92,7 +92,7 @@ export class Run implements TaskRun {
         const params: Params = isForm
           ? { mode: 'form', message: wanted.message, requestedSchema: await formSchema(wanted.schema) }
           : { mode: 'url', message: wanted.message, url: wanted.url }
-        return elicited(await this.#ask(key, 'elicitation/create', params), isForm ? wanted.schema : undefined)
+        return answered(await this.#ask(key, 'elicitation/create', params), isForm ? wanted.schema : undefined)
       },
       sample: async (_call, key, params) => {
         this.#mustHave('sampling')
@@ -106,6 +106,11 @@ export class Run implements TaskRun {
       once: <T extends Json | void>(on: Call, key: string, fn: () => Awaitable<T>) => once(on, key, fn),
       startTask: async () => {},
       closeStream: async () => {},
+      ask: async (_call, key, method, params) => {
+        const asked = askOf(method, params)
+        this.#mustHave(asked.capability, asked.mode)
+        return (await this.#ask(key, asked.method, asked.params)) as Json
+      },
     }
   }
 
