@@ -1,4 +1,5 @@
 // A listing in one revision: made once, cut into pages, and from then on the same objects for every request.
+import type { ProtocolVersion } from '../protocol.ts'
 import type { Awaitable, Result } from '../server.ts'
 import { isObject } from './checks.ts'
 import { fromCursor, toCursor } from './cursor.ts'
@@ -48,21 +49,22 @@ export class Listing {
   }
 }
 
-/** Listings by their key and revision, until something of their kind changes. */
+/** One listing in each revision, until something of its kind changes. */
 export class Listings {
-  readonly #made = new Map<string, Awaitable<Listing>>()
+  readonly #made = new Map<ProtocolVersion, Awaitable<Listing>>()
 
-  /** `make` runs once, however many ask while it is still at it; again if it fails. */
-  get(key: string, make: () => Awaitable<Listing>): Awaitable<Listing> {
-    const known = this.#made.get(key)
-    if (known) return known
-    const made = make()
-    this.#made.set(key, made)
+  get(version: ProtocolVersion): Awaitable<Listing> | undefined {
+    return this.#made.get(version)
+  }
+
+  /** Kept while it is being made, for all who ask in the meantime; not kept if that fails. */
+  keep(version: ProtocolVersion, made: Awaitable<Listing>): Awaitable<Listing> {
+    this.#made.set(version, made)
     if (made instanceof Promise) {
       const settle = (listing: Listing | undefined) => {
-        if (this.#made.get(key) !== made) return
-        if (listing) this.#made.set(key, listing)
-        else this.#made.delete(key)
+        if (this.#made.get(version) !== made) return
+        if (listing) this.#made.set(version, listing)
+        else this.#made.delete(version)
       }
       made.then(settle, () => settle(undefined))
     }

@@ -25,11 +25,14 @@ import { Prompt, type PromptHandler } from './prompts.ts'
 import { Registry } from './registry.ts'
 import { noResource, Resource, type ResourceRead, UNCACHED, uriOf } from './resources.ts'
 import { Tool, type ToolHandler } from './tools.ts'
+import { isTemplate } from './uri-template.ts'
 
 const PAGE_SIZE = 1000
 const NO_ROUTE: Route = Object.freeze({})
 
 type Call<C> = Parameters<Middleware<C>>[0]
+type Item = { [key: string]: unknown }
+type Listed = { listed(version: ProtocolVersion): Awaitable<Item> }
 
 /**
  * Tools, prompts and resources, written once for every era. `C` is what the transport's `context` option returns.
@@ -44,10 +47,12 @@ export class McpServer<C = unknown> implements Server<C> {
   readonly #tools: Registry<Tool> = this.#registry('tools', 'tool')
   readonly #prompts: Registry<Prompt> = this.#registry('prompts', 'prompt')
   readonly #resources: Registry<Resource> = this.#registry('resources', 'resource')
-  readonly #listings: Record<ListKind, Listings> = {
+  readonly #templates: Registry<Resource> = this.#registry('resources', 'resource')
+  readonly #listings: Record<ListingKey, Listings> = {
     tools: new Listings(),
     prompts: new Listings(),
     resources: new Listings(),
+    resourceTemplates: new Listings(),
   }
   readonly #listeners = new Set<(kind: ListKind) => void>()
   readonly #middleware: Middleware<C>[] = []
@@ -95,7 +100,8 @@ export class McpServer<C = unknown> implements Server<C> {
     config: ResourceConfig<Variables<U>>,
     read: (variables: Variables<U>, ctx: Context<C> & { uri: string }) => Awaitable<ResourceReturn>,
   ): Registration {
-    return this.#resources.add(uriOrTemplate, () => {
+    const registry = isTemplate(uriOrTemplate) ? this.#templates : this.#resources
+    return registry.add(uriOrTemplate, () => {
       const own = config as ResourceConfig<Record<string, string>>
       const resource = new Resource(uriOrTemplate, own, read as ResourceRead)
       this.#completes ||= config.complete !== undefined
@@ -137,7 +143,7 @@ export class McpServer<C = unknown> implements Server<C> {
       fingerprints: Object.freeze({
         tools: this.#fingerprint('tools', this.#tools.items),
         prompts: this.#fingerprint('prompts', this.#prompts.items),
-        resources: this.#fingerprint('resources', this.#resources.items),
+        resources: this.#fingerprint('resources', [...this.#resources.items, ...this.#templates.items]),
       }),
     })
     this.#descriptions.set(version, made)
@@ -203,17 +209,15 @@ export class McpServer<C = unknown> implements Server<C> {
       case 'tools/call':
         return found('tool', params, this.#tools).call(argumentsOf(params), ctx)
       case 'tools/list':
-        return this.#list('tools', 'tools', this.#tools.items, params, ctx)
+        return this.#list('tools', this.#tools.items, params, ctx)
       case 'prompts/list':
-        return this.#list('prompts', 'prompts', this.#prompts.items, params, ctx)
+        return this.#list('prompts', this.#prompts.items, params, ctx)
       case 'prompts/get':
         return found('prompt', params, this.#prompts).get(argumentsOf(params), ctx)
       case 'resources/list':
         return this.#listResources(params, ctx)
-      case 'resources/templates/list': {
-        const templates = this.#resources.items.filter(({ isTemplate }) => isTemplate)
-        return this.#list('resources', 'resourceTemplates', templates, params, ctx)
-      }
+      case 'resources/templates/list':
+        return this.#list('resourceTemplates', this.#templates.items, params, ctx)
       case 'resources/read':
         return this.#read(uriOf(params), ctx)
       case 'completion/complete':
@@ -224,45 +228,35 @@ export class McpServer<C = unknown> implements Server<C> {
   }
 
   /** A page of a listing that is made once in each revision. */
-  #list(
-    kind: ListKind,
-    key: ListingKey,
-    items: readonly { listed(version: ProtocolVersion): Awaitable<{ [key: string]: unknown }> }[],
-    params: unknown,
-    { protocolVersion }: Context,
-  ): Awaitable<Result> {
-    const listing = this.#listings[kind].get(`${key} ${protocolVersion}`, () => {
-      const make = (listed: { [key: string]: unknown }[]) => this.#listing(key, listed, protocolVersion)
-      const listed = items.map((item) => item.listed(protocolVersion))
-      return listed.some((item) => item instanceof Promise)
-        ? Promise.all(listed).then(make)
-        : make(listed as { [key: string]: unknown }[])
-    })
+  #list(key: ListingKey, items: readonly Listed[], params: unknown, { protocolVersion }: Context): Awaitable<Result> {
+    const kept = this.#listings[key]
+    const listing = kept.get(protocolVersion) ?? kept.keep(protocolVersion, this.#make(key, items, protocolVersion))
     return listing instanceof Promise ? listing.then((it) => it.page(params)) : listing.page(params)
   }
 
-  #listing(key: ListingKey, items: { [key: string]: unknown }[], version: ProtocolVersion, cache?: Cache): Listing {
+  #make(key: ListingKey, items: readonly Listed[], version: ProtocolVersion): Awaitable<Listing> {
+    const listed = items.map((item) => item.listed(version))
+    return listed.some((item) => item instanceof Promise)
+      ? Promise.all(listed).then((made) => this.#listing(key, made, version))
+      : this.#listing(key, listed as Item[], version)
+  }
+
+  #listing(key: ListingKey, items: readonly Item[], version: ProtocolVersion, cache?: Cache): Listing {
     const { pageSize = PAGE_SIZE, cache: own = UNCACHED } = this.#options
     return new Listing(key, items, pageSize, cacheFields(cache ?? own, version))
   }
 
   /** Fixed ones first, then what the templates list; that can differ from caller to caller, so it is asked each time. */
   #listResources(params: unknown, ctx: Context): Awaitable<Result> {
-    const { items } = this.#resources
-    const fixed = items.filter(({ isTemplate }) => !isTemplate)
-    const templates = items.filter(({ listsItself }) => listsItself)
-    if (templates.length === 0) return this.#list('resources', 'resources', fixed, params, ctx)
-    return this.#listTemplates(fixed, templates, params, ctx)
+    const templates = this.#templates.items.filter(({ listsItself }) => listsItself)
+    return templates.length === 0
+      ? this.#list('resources', this.#resources.items, params, ctx)
+      : this.#listTemplates(templates, params, ctx)
   }
 
-  async #listTemplates(
-    fixed: readonly Resource[],
-    templates: readonly Resource[],
-    params: unknown,
-    ctx: Context,
-  ): Promise<Result> {
+  async #listTemplates(templates: readonly Resource[], params: unknown, ctx: Context): Promise<Result> {
     const { protocolVersion } = ctx
-    const listed = new Map(fixed.map((resource) => [resource.uri, resource.listed(protocolVersion)]))
+    const listed = new Map(this.#resources.items.map((fixed) => [fixed.uri, fixed.listed(protocolVersion)]))
     const caches = [this.#options.cache ?? UNCACHED]
     for (const template of templates) {
       caches.push(template.cache)
@@ -277,14 +271,14 @@ export class McpServer<C = unknown> implements Server<C> {
   async #read(uri: string, ctx: Context): Promise<Result> {
     const { protocolVersion } = ctx
     const fixed = this.#resources.get(uri)
-    const [resource, variables] = fixed && !fixed.isTemplate ? [fixed, {}] : this.#match(uri)
+    const [resource, variables] = fixed ? [fixed, {}] : this.#match(uri)
     if (!resource) throw noResource(uri, protocolVersion)
     return { ...(await resource.read(uri, variables, ctx)), ...cacheFields(resource.cache, protocolVersion) }
   }
 
   /** The first template that makes this URI. */
   #match(uri: string): [Resource, Record<string, string>] | [undefined, Record<string, string>] {
-    for (const resource of this.#resources.items) {
+    for (const resource of this.#templates.items) {
       const variables = resource.match(uri)
       if (variables) return [resource, variables]
     }
@@ -293,7 +287,7 @@ export class McpServer<C = unknown> implements Server<C> {
 
   #completable({ type, name, uri }: { [key: string]: unknown }): Completable | undefined {
     if (type === 'ref/prompt' && typeof name === 'string') return this.#prompts.get(name)
-    if (type === 'ref/resource' && typeof uri === 'string') return this.#resources.get(uri)
+    if (type === 'ref/resource' && typeof uri === 'string') return this.#templates.get(uri) ?? this.#resources.get(uri)
     return undefined
   }
 
@@ -301,6 +295,7 @@ export class McpServer<C = unknown> implements Server<C> {
     this.#declared.add(kind)
     this.#descriptions.clear()
     this.#listings[kind].clear()
+    if (kind === 'resources') this.#listings.resourceTemplates.clear()
     delete this.#fingerprints[kind]
     for (const listener of this.#listeners) listener(kind)
   }

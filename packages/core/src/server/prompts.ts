@@ -1,4 +1,5 @@
 // A prompt: its arguments from a schema, its messages of any content.
+import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { CODE, McpError } from '../errors.ts'
 import { type ProtocolVersion, REVISIONS } from '../protocol.ts'
 import type { JsonSchema } from '../schema.ts'
@@ -37,9 +38,9 @@ export class Prompt implements Completable {
     const { argsSchema, complete = {} } = config
     this.#args =
       argsSchema === undefined ? undefined : new ServedSchema(`${where}: argsSchema`, argsSchema, 'input', validator)
-    const known = this.#args && 'json' in this.#args.source ? argumentsOf(this.#args.source.json) : undefined
+    const known = this.#args ? namesOf(this.#args.source) : []
     for (const name of Object.keys(complete)) {
-      const isUnknown = !this.#args || (known && !known.some((argument) => argument.name === name))
+      const isUnknown = known && !known.includes(name)
       if (isUnknown) throw new TypeError(`${where}: option complete.${name}: there is no such argument`)
     }
   }
@@ -127,4 +128,11 @@ function argumentsOf({ properties, required }: JsonSchema): readonly Argument[] 
       required: must.includes(name),
     }
   })
+}
+
+/** The names of the arguments, where a schema tells them at once. */
+function namesOf(source: ServedSchema['source']): readonly string[] | undefined {
+  if ('json' in source) return argumentsOf(source.json).map(({ name }) => name)
+  const { entries } = source.valibot as StandardSchemaV1 & { entries?: object }
+  return entries && Object.keys(entries)
 }

@@ -18,7 +18,6 @@ export const UNCACHED: Cache = { ttlMs: 0, scope: 'private' }
 export class Resource implements Completable {
   /** The URI, or the text of the template. */
   readonly uri: string
-  readonly isTemplate: boolean
   readonly #config: Config
   readonly #template: UriTemplate | undefined
   readonly #read: ResourceRead
@@ -27,10 +26,9 @@ export class Resource implements Completable {
   constructor(uri: string, config: Config, read: ResourceRead) {
     if (typeof uri !== 'string') throw new TypeError('a resource must have a URI')
     const where = `resource ${uri}`
-    this.isTemplate = isTemplate(uri)
-    this.#template = this.isTemplate ? uriTemplate(uri) : undefined
-    if (!this.isTemplate && !isUri(uri)) throw new TypeError(`resource ${JSON.stringify(uri)}: not a URI`)
-    checkOptions(where, this.isTemplate ? TEMPLATE : RESOURCE, config)
+    this.#template = isTemplate(uri) ? uriTemplate(uri) : undefined
+    if (!this.#template && !isUri(uri)) throw new TypeError(`resource ${JSON.stringify(uri)}: not a URI`)
+    checkOptions(where, this.#template ? TEMPLATE : RESOURCE, config)
     if (typeof read !== 'function') throw new TypeError(`${where}: read must be a function`)
     for (const name of Object.keys(config.complete ?? {})) {
       if (this.#template?.names.includes(name)) continue
@@ -67,7 +65,7 @@ export class Resource implements Completable {
   listed(version: ProtocolVersion): { [key: string]: unknown } {
     const { name = this.uri, size } = this.#config
     return {
-      [this.isTemplate ? 'uriTemplate' : 'uri']: this.uri,
+      [this.#template ? 'uriTemplate' : 'uri']: this.uri,
       name,
       ...about(this.#config, REVISIONS[version]),
       ...(size === undefined ? {} : { size }),
@@ -91,7 +89,7 @@ export class Resource implements Completable {
   /** The variables of a URI that this template answers for (L-27). */
   match(uri: string): Record<string, string> | undefined {
     const variables = this.#template?.match(uri)
-    return variables && !climbs(Object.values(variables)) ? variables : undefined
+    return variables && !climbs([uri, ...Object.values(variables)]) ? variables : undefined
   }
 
   async read(uri: string, variables: Record<string, string>, ctx: Context): Promise<Result> {
@@ -100,11 +98,13 @@ export class Resource implements Completable {
     const contents = toContents(uri, returned)
     if (contents.length === 0) throw noResource(uri, ctx.protocolVersion) // L-26
     const revision = REVISIONS[ctx.protocolVersion]
-    return { contents: contents.map((one) => contentsFor(one, this.#typeOf(one), revision)) }
+    return { contents: contents.map((one) => contentsFor(one, this.#typeOf(one, uri), revision)) }
   }
 
-  #typeOf({ text }: ResourceContents): string | undefined {
-    return this.#config.mimeType ?? (text === undefined ? BYTES : undefined)
+  /** Of contents that say none themselves: what was declared is of this resource, not of others that come along. */
+  #typeOf(contents: ResourceContents, uri: string): string | undefined {
+    const declared = contents?.uri === uri ? this.#config.mimeType : undefined
+    return declared ?? (contents?.text === undefined ? BYTES : undefined)
   }
 }
 

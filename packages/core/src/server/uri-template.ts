@@ -131,7 +131,7 @@ function walk(nodes: readonly Node[], start: number, uri: string): Record<string
   const reach = reaches(nodes, uri)
   const can = (node: number, at: number) => (node === END ? at === uri.length : reach[node]![at] === 1)
   if (!can(start, 0)) return undefined
-  const variables: Record<string, string> = {}
+  const variables: [string, string][] = []
   let at = 0
   for (let i = start; i !== END; ) {
     const node = nodes[i]!
@@ -141,12 +141,12 @@ function walk(nodes: readonly Node[], start: number, uri: string): Record<string
       while (at < uri.length && !node.stop.includes(uri[at]!) && canGoOn(node, i, at + 1)) at++
       const value = percentDecoded(uri.slice(from, at))
       if (value === undefined) return undefined
-      variables[node.name] = value
+      variables.push([node.name, value])
     } else if (node.kind === 'text') at += node.text.length
-    else if (node.kind === 'empty') variables[node.name] = ''
+    else if (node.kind === 'empty') variables.push([node.name, ''])
     i = node.kind === 'either' && !can(node.next, at) ? node.or : node.next
   }
-  return variables
+  return Object.fromEntries(variables)
 
   function canGoOn(node: Node, i: number, at: number): boolean {
     return can(node.next, at) || can(i, at)
