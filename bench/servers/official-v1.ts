@@ -9,7 +9,7 @@ import { BOTH_FORMS, INFO, type Served, TEXT, text } from './server.ts'
 
 export const uses: readonly string[] = ['@modelcontextprotocol/sdk']
 
-function createServer(): McpServer {
+export function createServer(): McpServer {
   const server = new McpServer(INFO)
   server.registerTool('echo', { inputSchema: { text: z.string() } }, (args) => text(args.text))
   server.registerTool('progress', { inputSchema: { n: z.number() } }, async ({ n }, extra) => {

@@ -12,7 +12,7 @@ export const uses: readonly string[] = ['@modelcontextprotocol/server', '@modelc
 const EchoInput = z.object({ text: z.string() })
 const ProgressInput = z.object({ n: z.number() })
 
-function createServer(): McpServer {
+export function createServer(): McpServer {
   const server = new McpServer(INFO)
   server.registerTool('echo', { inputSchema: EchoInput }, (args) => text(args.text))
   server.registerTool('progress', { inputSchema: ProgressInput }, async ({ n }, ctx) => {

@@ -39,7 +39,9 @@ describe('S54 listens on all nodes', () => {
 
   test('a resource: those who named it', async () => {
     const wants = [{ resourceSubscriptions: [COUNTER] }, { resourceSubscriptions: ['field://item/1'] }]
-    const listens = await Promise.all(wants.map((want, i) => listenModern(urls[i]!, { ...want, promptsListChanged: true })))
+    const listens = await Promise.all(
+      wants.map((want, i) => listenModern(urls[i]!, { ...want, promptsListChanged: true })),
+    )
     await fleet.nodes[2]!.control('notify', { kind: 'resource', uri: COUNTER })
     await settle(fleet, listens)
     expect(listens.map(changes)).toEqual([['resources/updated', 'prompts/list_changed'], ['prompts/list_changed']])
@@ -130,12 +132,12 @@ describe('S19 subscriptions of sessions', () => {
 })
 
 test('R24 W11 W12 pings: a client that answers through any node keeps its stream, one that does not loses that alone', async () => {
-  await using own = await startFleet(2, ['--lease-ms', '600', '--ping-ms', '150', '--ping-timeout-ms', '300'])
+  await using own = await startFleet(2, ['--lease-ms', '600', '--ping-ms', '150', '--ping-timeout-ms', '2000'])
   const [a = '', b = ''] = own.nodes.map(({ url }) => url)
   const [good, silent] = [await openSession(a), await openSession(b)]
   const kept = await good.listen(a)
   const lost = await silent.listen(b)
-  const running = await silent.call(b, 'slow', { ms: 1500, text: 'still' })
+  const running = await silent.call(b, 'slow', { ms: 4000, text: 'still' })
   let meanwhile: Promise<unknown> = Promise.resolve()
   for (let n = 1; n <= 10; n++) {
     const ping = (await kept.has(n))[n - 1]!

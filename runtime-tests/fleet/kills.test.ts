@@ -48,53 +48,61 @@ describe('S60 CLIENT KILL of every connection at random moments', () => {
     await fleet.stop()
   })
 
-  test(`${ROUNDS} rounds of calls, resumed calls, messages and changes: nothing lost, nothing doubled`, async () => {
-    const [a = '', b = ''] = fleet.nodes.map(({ url }) => url)
-    let killed = 0
-    for (let round = 0; round < ROUNDS; round++) {
-      const on = round % 2 === 0 ? a : b
-      const other = on === a ? b : a
-      const session = await insist(() => openSession(on))
-      const stream = await insist(() => session.listen(other))
-      const listen = await listenModern(other, { promptsListChanged: true })
-      let isOver = false
-      const killing = (async () => {
-        while (!isOver) {
-          await sleep(Math.random() * 40)
-          killed += Number(await killer.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'))
-        }
-      })()
-      const call = await session.steps(on, { n: 10, ms: 8 })
-      const dropped = await session.steps(on, { n: 10, ms: 8 })
-      const sending = (async () => {
-        for (let n = 0; n < 10; n++) {
-          const uri = `x://${n}`
-          // Its store step has an own token for each command: what is repeated here is what was refused.
-          await fleet.nodes[round % 2]!.control('notify', { kind: 'resource', uri, sessionId: session.id })
-        }
-        await fleet.nodes[round % 2]!.control('notify', { kind: 'prompts' })
-      })()
-      await dropped.has(3)
-      await dropped.leave()
-      const resumed = persist(dropped, (id) => session.listen(other, id))
-      const [, connections] = await Promise.all([call.over, resumed, sending])
-      isOver = true
-      await killing
-      const all = [...Array.from({ length: 10 }, (_, i) => i + 1), '10 steps']
-      expect(steps([call]), `round ${round}`).toEqual(all)
-      expect(steps(connections), `round ${round}, resumed`).toEqual(all)
-      const uris = () => stream.messages.flatMap(({ params }) => (params?.uri ? [params.uri] : []))
-      await until(`round ${round}: messages`, () => uris().length >= 10 && listen.messages.length >= 2)
-      await until('the change', () => stream.messages.some(({ method }) => method?.endsWith('prompts/list_changed')))
-      expect(uris()).toEqual(Array.from({ length: 10 }, (_, n) => `x://${n}`))
-      expect(listen.messages.slice(1).map(({ method }) => method)).toEqual(['notifications/prompts/list_changed'])
-      expect(stream.isOver || listen.isOver).toBe(false)
-      await Promise.all([stream.leave(), listen.leave()])
-      await insist(() => session.end(on))
-    }
-    expect(killed).toBeGreaterThan(ROUNDS * 4)
-    console.log(`CLIENT KILL: ${ROUNDS} rounds, ${killed} connections killed`)
-  }, ROUNDS * 3000)
+  test(
+    `${ROUNDS} rounds of calls, resumed calls, messages and changes: nothing lost, nothing doubled`,
+    async () => {
+      const [a = '', b = ''] = fleet.nodes.map(({ url }) => url)
+      let killed = 0
+      for (let round = 0; round < ROUNDS; round++) {
+        const on = round % 2 === 0 ? a : b
+        const other = on === a ? b : a
+        const session = await insist(() => openSession(on))
+        const stream = await insist(() => session.listen(other))
+        const listen = await listenModern(other, { promptsListChanged: true })
+        let isOver = false
+        const killing = (async () => {
+          while (!isOver) {
+            await sleep(Math.random() * 40)
+            killed += Number(await killer.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes'))
+            // On a busy machine too some step gets through between two kills.
+            await insist(() => session.request(on, 'tools/list'))
+            await insist(() => session.request(other, 'tools/list'))
+          }
+        })()
+        killing.catch(() => {}) // told where it is awaited
+        const call = await session.steps(on, { n: 10, ms: 8 })
+        const dropped = await session.steps(on, { n: 10, ms: 8 })
+        const sending = (async () => {
+          for (let n = 0; n < 10; n++) {
+            const uri = `x://${n}`
+            // Its store step has an own token for each command: what is repeated here is what was refused.
+            await fleet.nodes[round % 2]!.control('notify', { kind: 'resource', uri, sessionId: session.id })
+          }
+          await fleet.nodes[round % 2]!.control('notify', { kind: 'prompts' })
+        })()
+        await dropped.has(3)
+        await dropped.leave()
+        const resumed = persist(dropped, (id) => session.listen(other, id))
+        const [, connections] = await Promise.all([call.over, resumed, sending])
+        isOver = true
+        await killing
+        const all = [...Array.from({ length: 10 }, (_, i) => i + 1), '10 steps']
+        expect(steps([call]), `round ${round}`).toEqual(all)
+        expect(steps(connections), `round ${round}, resumed`).toEqual(all)
+        const uris = () => stream.messages.flatMap(({ params }) => (params?.uri ? [params.uri] : []))
+        await until(`round ${round}: messages`, () => uris().length >= 10 && listen.messages.length >= 2)
+        await until('the change', () => stream.messages.some(({ method }) => method?.endsWith('prompts/list_changed')))
+        expect(uris()).toEqual(Array.from({ length: 10 }, (_, n) => `x://${n}`))
+        expect(listen.messages.slice(1).map(({ method }) => method)).toEqual(['notifications/prompts/list_changed'])
+        expect(stream.isOver || listen.isOver).toBe(false)
+        await Promise.all([stream.leave(), listen.leave()])
+        await insist(() => session.end(on))
+      }
+      expect(killed).toBeGreaterThan(ROUNDS * 2)
+      console.log(`CLIENT KILL: ${ROUNDS} rounds, ${killed} connections killed`)
+    },
+    ROUNDS * 3000,
+  )
 })
 
 /** A client that repeats what was answered with 503. */
@@ -114,46 +122,54 @@ describe('S16 R27 a node that dies while it runs calls', () => {
   const ROUNDS = isFull ? 50 : 5
   const CALLS = 6
 
-  test(`kill -9, ${ROUNDS} rounds: every client has its result or one error within the lease + 2 s`, async () => {
-    await using fleet = await startFleet(1, ['--lease-ms', `${LEASE_MS}`], { redisUrl: redis.url })
-    const survivor = fleet.nodes[0]!
-    let slowest = 0
-    for (let round = 0; round < ROUNDS; round++) {
-      const doomed = await fleet.add()
-      const sessions = await Promise.all(Array.from({ length: CALLS }, () => openSession(doomed.url)))
-      const calls = await Promise.all(
-        sessions.map((session, i) => session.steps(doomed.url, { n: 2 + i * 4, ms: 20 })),
-      )
-      await sleep(20 + Math.random() * 100)
-      const start = performance.now()
-      await doomed.end('SIGKILL')
-      const outcomes = await Promise.all(
-        calls.map((call, i) => persist(call, (id) => sessions[i]!.listen(survivor.url, id))),
-      )
-      const took = performance.now() - start
-      slowest = Math.max(slowest, took)
-      expect(took).toBeLessThan(LEASE_MS + 2000)
-      for (const [i, answers] of outcomes.entries()) {
-        const seen = steps(answers)
-        const end = seen.pop()
-        expect([`${2 + i * 4} steps`, 'the server that ran this call is gone']).toContain(end)
-        // In order, none twice; what was sent and not yet stored, the client had before.
-        expect(seen).toEqual(seen.map((_, n) => n + 1))
-        const last = answers.at(-1)!
-        // Whoever resumes again finds the same end.
-        const again = await sessions[i]!.listen(survivor.url, last.events.findLast(({ id }) => id)?.id ?? '')
-        await again.over
-        expect(again.messages).toEqual([])
+  test(
+    `kill -9, ${ROUNDS} rounds: every client has its result or one error within the lease + 2 s`,
+    async () => {
+      await using fleet = await startFleet(1, ['--lease-ms', `${LEASE_MS}`], { redisUrl: redis.url })
+      const survivor = fleet.nodes[0]!
+      let slowest = 0
+      for (let round = 0; round < ROUNDS; round++) {
+        const doomed = await fleet.add()
+        const sessions = await Promise.all(Array.from({ length: CALLS }, () => openSession(doomed.url)))
+        const calls = await Promise.all(
+          sessions.map((session, i) => session.steps(doomed.url, { n: 2 + i * 4, ms: 20 })),
+        )
+        await sleep(20 + Math.random() * 100)
+        const start = performance.now()
+        await doomed.end('SIGKILL')
+        const outcomes = await Promise.all(
+          calls.map((call, i) => persist(call, (id) => sessions[i]!.listen(survivor.url, id))),
+        )
+        const took = performance.now() - start
+        slowest = Math.max(slowest, took)
+        expect(took).toBeLessThan(LEASE_MS + 2000)
+        for (const [i, answers] of outcomes.entries()) {
+          const seen = steps(answers)
+          const end = seen.pop()
+          expect([`${2 + i * 4} steps`, 'the server that ran this call is gone']).toContain(end)
+          // In order, none twice; what was sent and not yet stored, the client had before.
+          expect(seen).toEqual(seen.map((_, n) => n + 1))
+          const last = answers.at(-1)!
+          // An answer that went straight to the client may not have been stored; it does not come back for another one.
+          if (answers.length === 1) continue
+          // Whoever resumes again finds that end, and no other.
+          const again = await sessions[i]!.listen(survivor.url, last.events.findLast(({ id }) => id)?.id ?? '')
+          await again.over
+          expect(again.messages).toEqual([])
+        }
       }
-    }
-    console.log(`kill -9: ${ROUNDS} rounds, the slowest end after ${Math.round(slowest)} ms with a lease of ${LEASE_MS} ms`)
-  }, ROUNDS * 6000)
+      console.log(
+        `kill -9: ${ROUNDS} rounds, the slowest end after ${Math.round(slowest)} ms with a lease of ${LEASE_MS} ms`,
+      )
+    },
+    ROUNDS * 6000,
+  )
 
   test('SIGSTOP past the lease and SIGCONT: exactly one end, and the node comes back without harm', async () => {
     await using fleet = await startFleet(2, ['--lease-ms', `${LEASE_MS}`], { redisUrl: redis.url })
     const [paused, awake] = fleet.nodes as [Fleet['nodes'][0], Fleet['nodes'][0]]
     const session = await openSession(paused.url)
-    const call = await session.call(paused.url, 'slow', { ms: 700, text: 'too late' })
+    const call = await session.call(paused.url, 'slow', { ms: 2500, text: 'too late' })
     const [other, stream] = [await openSession(awake.url), await session.listen(paused.url)]
     await until('the stream has begun', () => call.lastId !== undefined)
     paused.signal('SIGSTOP')
@@ -166,7 +182,9 @@ describe('S16 R27 a node that dies while it runs calls', () => {
     paused.signal('SIGCONT')
     // Its handler ends after all; what it says is dropped.
     await until('it is back', async () => (await paused.stats()).finished === 1)
-    const ends = [call, ...readers].flatMap(({ messages }) => messages.map(({ result, error }) => result ?? error?.message))
+    const ends = [call, ...readers].flatMap(({ messages }) =>
+      messages.map(({ result, error }) => result ?? error?.message),
+    )
     expect(ends).toEqual(['the server that ran this call is gone'])
     const replay = await session.listen(awake.url, `${call.lastId!.split('.')[0]}.0`)
     await replay.over

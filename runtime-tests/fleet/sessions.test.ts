@@ -22,7 +22,7 @@ afterAll(async () => {
 const stats = (node: number) => fleet.nodes[node]!.stats()
 
 test('S02 W18 made on A, used and ended on B: version, client and capabilities are known there', async () => {
-  const session = await openSession(a, { version: '2025-06-18', then: b })
+  const session = await openSession(a, { version: '2025-06-18', readyAt: b })
   expect((await session.ask(b, 'tools/list')).result.tools.length).toBeGreaterThan(5)
   const who = JSON.parse(textOf((await (await session.call(b, 'whoami')).has(1))[0]!))
   expect(who).toMatchObject({ sessionId: session.id, protocolVersion: '2025-06-18', era: 'legacy' })

@@ -123,7 +123,11 @@ describe('S18 a second GET for a session', () => {
       [0, 1].map(async (from) => {
         for (let n = 0; n < EACH; n += 10) {
           const one = (i: number) =>
-            fleet.nodes[from]!.control('notify', { kind: 'resource', uri: `x://${from}/${n + i}`, sessionId: session.id })
+            fleet.nodes[from]!.control('notify', {
+              kind: 'resource',
+              uri: `x://${from}/${n + i}`,
+              sessionId: session.id,
+            })
           for (let i = 0; i < 10; i++) await one(i)
         }
       }),
@@ -143,7 +147,9 @@ describe('S18 a second GET for a session', () => {
     const last = await session.listen(a, cursor)
     streams.push(last)
     const taken = () =>
-      streams.flatMap(({ messages }) => messages.map(({ params }) => String(params?.uri).slice(4).split('/').map(Number)))
+      streams.flatMap(({ messages }) =>
+        messages.map(({ params }) => String(params?.uri).slice(4).split('/').map(Number)),
+      )
     while (taken().length < 2 * EACH) await last.has(last.messages.length + 1)
     for (const from of [0, 1]) {
       const own = taken().filter(([node]) => node === from)

@@ -44,7 +44,10 @@ export class Answer {
 
   /** Resolves when so many messages are there. */
   async has(count: number): Promise<RpcMessage[]> {
-    await until(`${count} messages, ${JSON.stringify(this.events)}`, () => this.messages.length >= count || this.#isOver)
+    await until(
+      `${count} messages, ${JSON.stringify(this.events)}`,
+      () => this.messages.length >= count || this.#isOver,
+    )
     return this.messages
   }
 
@@ -132,18 +135,24 @@ export interface SessionOptions {
   capabilities?: object
   headers?: Record<string, string>
   /** Where `notifications/initialized` goes. */
-  then?: string
+  readyAt?: string
 }
 
 export async function openSession(url: string, options: SessionOptions = {}): Promise<Session> {
-  const { version = '2025-11-25', capabilities = { elicitation: {}, sampling: {} }, headers = {}, then = url } = options
+  const {
+    version = '2025-11-25',
+    capabilities = { elicitation: {}, sampling: {} },
+    headers = {},
+    readyAt = url,
+  } = options
   const params = { protocolVersion: version, capabilities, clientInfo: { name: 'hand', version: '1' } }
   const began = await send(url, 'POST', headers, { jsonrpc: '2.0', id: ++ids, method: 'initialize', params })
   await began.over
   const id = began.headers.get('mcp-session-id')
-  if (began.status !== 200 || id === null) throw new Error(`initialize: ${began.status} ${JSON.stringify(began.messages)}`)
+  if (began.status !== 200 || id === null)
+    throw new Error(`initialize: ${began.status} ${JSON.stringify(began.messages)}`)
   const session = sessionOf(id, { ...headers, 'mcp-protocol-version': version })
-  const ready = await session.notify(then, 'notifications/initialized')
+  const ready = await session.notify(readyAt, 'notifications/initialized')
   if (ready.status !== 202) throw new Error(`notifications/initialized: ${ready.status}`)
   return session
 }
