@@ -1,7 +1,9 @@
-// A fixture as a process of its own, for as long as one run takes.
+// A fixture as a process of its own, or as a fleet of them, for as long as one run takes.
 import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
+import { startBalancer } from '../fleet/support/balancer.ts'
+import { startRedis } from '../redis/servers.ts'
 import { startNode } from './child.ts'
 
 export interface Running {
@@ -10,9 +12,37 @@ export interface Running {
   stop(): Promise<void>
 }
 
-/** @param name of its file in `fixtures/` */
-export async function startFixture(name: string): Promise<Running> {
-  const child = startNode([fileURLToPath(new URL(`../../fixtures/${name}.ts`, import.meta.url)), '--port', '0'])
+/**
+ * @param name of its file in `fixtures/`
+ * @param nodes more than one: over a Redis of their own, behind a balancer that sends each request to the next
+ */
+export async function startFixture(name: string, nodes = 1): Promise<Running> {
+  if (nodes === 1) return startOne(name)
+  const started: { stop(): Promise<void> }[] = []
+  const stop = async () => {
+    for (const one of started.reverse()) await one.stop()
+  }
+  try {
+    const redis = await startRedis()
+    started.push(redis)
+    const running: Running[] = []
+    for (let i = 0; i < nodes; i++) {
+      const one = await startOne(name, ['--store', redis.url])
+      started.push(one)
+      running.push(one)
+    }
+    const balancer = await startBalancer(running.map(({ url }) => url))
+    started.push({ stop: () => balancer.close() })
+    return { url: balancer.url, stop }
+  } catch (error) {
+    await stop().catch(() => {}) // the first error is the one to tell
+    throw error
+  }
+}
+
+async function startOne(name: string, args: readonly string[] = []): Promise<Running> {
+  const file = fileURLToPath(new URL(`../../fixtures/${name}.ts`, import.meta.url))
+  const child = startNode([file, '--port', '0', ...args])
   child.stderr.pipe(process.stderr)
   const ended = once(child, 'close').then(([code, signal]) => signal ?? code)
   const failed = ended.then((how) => {

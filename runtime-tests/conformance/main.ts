@@ -32,7 +32,7 @@ function select(args: readonly string[]): Selected {
 }
 
 async function runOne(fixture: Fixture, run: Run): Promise<Outcome> {
-  const { url, stop } = await startFixture(fixture.name)
+  const { url, stop } = await startFixture(fixture.name, fixture.nodes)
   try {
     const proxy = run.asks === undefined ? undefined : await startVersionProxy(url, run.asks)
     try {

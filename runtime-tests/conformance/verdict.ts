@@ -18,13 +18,17 @@ const MUST_SEE: Readonly<Record<string, string>> = {
   'server-session-lifecycle': 'server-session-terminated-returns-404',
 }
 
-export function judge({ skipped, fails }: Pick<Run, 'skipped' | 'fails'>, outcome: Outcome): Verdict {
-  const { scenarios, checks, promised, exitCode } = outcome
+export function judge(
+  { skipped, fails, scoredOnly }: Pick<Run, 'skipped' | 'fails' | 'scoredOnly'>,
+  outcome: Outcome,
+): Verdict {
+  const { unscored, checks, promised, exitCode } = outcome
   const counts: Verdict['counts'] = { SUCCESS: 0, FAILURE: 0, WARNING: 0, SKIPPED: 0, INFO: 0 }
   const problems: string[] = []
-  if (promised === 0 || scenarios.length !== promised) {
-    problems.push(`${promised} scenarios were promised, ${scenarios.length} were run`)
+  if (promised === 0 || outcome.scenarios.length !== promised) {
+    problems.push(`${promised} scenarios were promised, ${outcome.scenarios.length} were run`)
   }
+  const scenarios = outcome.scenarios.filter((scenario) => !scoredOnly || !unscored.has(scenario))
   const skippers = new Set<string>()
   for (const scenario of scenarios) {
     const own = checks.get(scenario)

@@ -2,7 +2,7 @@
 import type { Principal } from '@fairlead/core'
 
 /** URIs of one resource: scheme and host in any case, with or without a trailing slash (M-16). */
-export function sameResource(a: string, b: string): boolean {
+function sameResource(a: string, b: string): boolean {
   return canonical(a) === canonical(b)
 }
 
