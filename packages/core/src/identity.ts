@@ -16,5 +16,6 @@ export async function identify(exchange: Exchange, auth: NonNullable<Settings['a
 /** The metadata of a protected resource (RFC 9728), which anybody may read; undefined: not asked for. */
 export function wellKnown(exchange: Exchange, auth: Settings['auth']): Response | undefined {
   if (exchange.method !== 'GET' || !exchange.url.includes('/.well-known/')) return undefined
+  if (!URL.parse(exchange.url)?.pathname.startsWith('/.well-known/')) return undefined
   return auth?.wellKnown?.(exchange.request()) ?? new Response(null, { status: 404 })
 }

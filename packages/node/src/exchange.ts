@@ -3,6 +3,8 @@ import { Buffer, isUtf8 } from 'node:buffer'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Body, Exchange, Reply, Sink, Stream } from '@fairlead/core/plain'
 
+const UNREQUESTABLE = new Set(['CONNECT', 'TRACE', 'TRACK'])
+
 export class NodeExchange implements Exchange {
   readonly method: string
   readonly platform: { req: IncomingMessage; res: ServerResponse }
@@ -75,7 +77,9 @@ export class NodeExchange implements Exchange {
       // HTTP/2's own fields are no headers.
       if (!name.startsWith(':')) headers.append(name, rawHeaders[i + 1]!)
     }
-    this.#request = new Request(this.url, { method: this.method, headers })
+    // A Request can't have these verbs; what they get is a 405 all the same.
+    const method = UNREQUESTABLE.has(this.method) ? 'GET' : this.method
+    this.#request = new Request(this.url, { method, headers })
     return this.#request
   }
 }
